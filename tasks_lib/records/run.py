@@ -1,0 +1,108 @@
+"""A run: what was asked for, fixed before the first episode starts, and the table that it ends in."""
+
+from __future__ import annotations
+
+from pydantic import Field, model_validator
+
+from tasks_lib.records._document import Document, JsonValue, MaybeFloat, Record, Text, UtcTime
+from tasks_lib.records.identifiers import EpisodeId, RunId, Sha256, Slug
+from tasks_lib.records.machine import MachineSettings
+from tasks_lib.records.outcome import Outcome, VoidReason
+from tasks_lib.records.task import Modality
+
+
+class EpisodeSpec(Record):
+    """One cell of the run: a task, an agent, a trial."""
+
+    id: EpisodeId
+    task_id: Slug
+    task_digest: Sha256
+    agent: Slug
+    model: Slug | None = None
+    trial: int = Field(default=1, ge=1)
+    seed: int = Field(ge=0)
+    modality: Modality
+    variant: Slug | None = Field(default=None, description="near miss that the oracle plays, for proofs")
+
+
+class RunBudget(Record):
+    """Limits of a whole run; None is no limit."""
+
+    tokens: int | None = Field(default=None, gt=0)
+    cost: float | None = Field(default=None, gt=0, description="US dollars")
+
+
+class RunManifest(Document):
+    """``manifest.json``: written once, before the first episode."""
+
+    run_id: RunId
+    benchmark: Text
+    created: UtcTime
+    seed: int = Field(ge=0)
+    episodes: tuple[EpisodeSpec, ...] = Field(min_length=1)
+    task_set_digest: Sha256
+    machine: MachineSettings
+    budget: RunBudget = RunBudget()
+    versions: dict[str, Text] = Field(default_factory=dict)
+    settings: dict[str, JsonValue] = Field(default_factory=dict, description="what the agents were given, no secrets")
+    command: tuple[Text, ...] = Field(default=(), description="the command line, for the resume hint")
+
+    @model_validator(mode="after")
+    def _episodes_differ(self) -> RunManifest:
+        first: dict[str, int] = {}
+        for position, spec in enumerate(self.episodes):
+            if spec.id in first:
+                msg = f"episode id {spec.id!r} stands at positions {first[spec.id]} and {position}: rename a task or an agent"
+                raise ValueError(msg)
+            first[spec.id] = position
+        return self
+
+
+class EpisodeResult(Record):
+    """A row of the run's table."""
+
+    id: EpisodeId
+    task_id: Slug
+    agent: Slug
+    trial: int = Field(ge=1)
+    modality: Modality
+    domain: Slug
+    outcome: Outcome | None = Field(description="None: not done yet")
+    void_reason: VoidReason | None = None
+    points: int = Field(ge=0)
+    earned: int = Field(ge=0)
+    steps: int | None = Field(default=None, ge=0)
+    self_ended: bool | None = Field(default=None, description="the agent ended the episode itself")
+    seconds: MaybeFloat = Field(default=None, description="wall clock of all phases, s")
+    attempt: int = Field(default=0, ge=0)
+    message: Text = ""
+
+
+class AgentRow(Record):
+    """Figures of one agent over a group of episodes."""
+
+    agent: Slug
+    group: Text = Field(description="'all' or a modality or a domain")
+    episodes: int = Field(ge=0)
+    passed: int = Field(ge=0)
+    void: int = Field(ge=0)
+    score: MaybeFloat = Field(description="earned points / points, VOID counts 0, in [0, 1]")
+    strict_rate: MaybeFloat = Field(description="PASS / all episodes")
+    strict_interval: tuple[float, float] | None = Field(default=None, description="Wilson 95 %")
+    conditional_rate: MaybeFloat = Field(description="PASS / episodes that are not VOID")
+    steps: MaybeFloat = Field(description="mean steps of episodes that are not VOID")
+    steps_star: MaybeFloat = Field(description="mean steps of passed episodes (Steps*)")
+    false_termination_rate: MaybeFloat = Field(description="FTR: not passed / ended by the agent itself")
+
+
+class RunSummary(Document):
+    """``summary.json``: the aggregate, written anew whenever episodes were redone."""
+
+    run_id: RunId
+    benchmark: Text
+    written: UtcTime
+    episodes: tuple[EpisodeResult, ...]
+    rows: tuple[AgentRow, ...]
+    done: int = Field(ge=0)
+    void: int = Field(ge=0)
+    pending: int = Field(ge=0)

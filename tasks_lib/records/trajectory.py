@@ -1,0 +1,124 @@
+"""One step of an agent: what it saw, what it answered, what was done and what came back."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from tasks_lib.records._document import Document, JsonValue, MaybeFloat, Record, Text, UtcTime
+from tasks_lib.records.identifiers import RelativePath, Sha256
+
+
+class BlobRef(Record):
+    """A file in the content-addressed part of the store."""
+
+    sha256: Sha256
+    size: int = Field(ge=0, description="bytes")
+    media_type: Text = "application/octet-stream"
+
+
+class WindowState(Record):
+    """A top-level window, as the window manager tells it."""
+
+    id: int = Field(ge=0, description="X window id")
+    title: Text
+    x: int = Field(description="left edge of the client area, pixels")
+    y: int = Field(description="top edge of the client area, pixels")
+    width: int = Field(ge=0, description="pixels")
+    height: int = Field(ge=0, description="pixels")
+    focused: bool = False
+    pid: int | None = Field(default=None, description="process, inside the machine")
+
+
+class Observation(Record):
+    """What the machine shows."""
+
+    screenshot: BlobRef | None = None
+    width: int = Field(default=0, ge=0, description="screen width, pixels")
+    height: int = Field(default=0, ge=0, description="screen height, pixels")
+    windows: tuple[WindowState, ...] = ()
+    clipboard: Text = ""
+
+
+class Usage(Record):
+    """Tokens of one model reply; missing stays missing."""
+
+    input_tokens: int | None = Field(default=None, ge=0)
+    output_tokens: int | None = Field(default=None, ge=0)
+    cached_tokens: int | None = Field(default=None, ge=0)
+    cost: MaybeFloat = Field(default=None, description="US dollars")
+
+
+class Decision(StrEnum):
+    """What the agent says of the episode in a reply."""
+
+    CONTINUE = "CONTINUE"
+    WAIT = "WAIT"
+    DONE = "DONE"
+    FAIL = "FAIL"
+
+
+class ActionRecord(Record):
+    """One action: as it was parsed, and what became of it."""
+
+    text: Text = Field(description="the call as the agent wrote it, or the kind of script")
+    kind: Text
+    arguments: dict[str, JsonValue] = Field(default_factory=dict)
+    ok: bool
+    feedback: Text = ""
+    seconds: float = Field(default=0.0, ge=0, description="s")
+
+
+class Step(Document):
+    """A line of ``trajectory.jsonl``."""
+
+    index: int = Field(ge=1)
+    started: UtcTime
+    observation: Observation = Field(description="what the agent saw before it answered")
+    reply: Text
+    reasoning: Text = ""
+    decision: Decision
+    actions: tuple[ActionRecord, ...] = ()
+    feedback: Text = Field(default="", description="what the agent is told of the step")
+    wasted: bool = Field(default=False, description="the reply held nothing that could be done")
+    usage: Usage = Usage()
+    model_seconds: float = Field(default=0.0, ge=0, description="time until the reply, s")
+    action_seconds: float = Field(default=0.0, ge=0, description="time for the actions, s")
+    settle_seconds: float = Field(default=0.0, ge=0, description="time until the pixels were still, s")
+
+
+class Ending(StrEnum):
+    """Why an act phase ended."""
+
+    DONE = "done"
+    GAVE_UP = "gave up"
+    STEPS = "step budget"
+    SECONDS = "time budget"
+    TOKENS = "token budget"
+
+
+class CollectedFile(Record):
+    """A file that was found in the work folder when the agent had ended."""
+
+    path: RelativePath
+    blob: BlobRef
+
+
+class Evidence(Document):
+    """``evidence.json``: everything that a verdict may rest on."""
+
+    stage: Text = "main"
+    ending: Ending
+    steps: int = Field(ge=0)
+    files: tuple[CollectedFile, ...] = ()
+    missing: tuple[RelativePath, ...] = Field(default=(), description="deliverables that were not there")
+    refused: tuple[Text, ...] = Field(
+        default=(), description="files left behind for their size, kind or number, and why"
+    )
+    final: Observation = Observation()
+    collected: UtcTime
+
+    def file(self, path: str) -> BlobRef | None:
+        """Return the collected file of that path, or None."""
+        return next((entry.blob for entry in self.files if entry.path == path), None)
