@@ -88,7 +88,7 @@ def now() -> datetime:
 
 
 def dump_json(value: Any) -> str:
-    """Write a tree as strict JSON: sorted keys, two-space indent, ``\\n`` at the end.
+    """Write a tree as strict JSON: sorted keys, two-space indent, a line feed at the end.
 
     Raises
     ------

@@ -44,7 +44,7 @@ def check_relative_path(value: str) -> str:
         or any(ord(c) < 0x20 or 0xD800 <= ord(c) <= 0xDFFF or c == "\x7f" for c in value)
     )
     if bad:
-        msg = f"a path in the work folder is relative, without '..' or back-slashes: got {value!r}; give e.g. 'out/c1s.fit'"
+        msg = f"a path is relative to its folder, without '..' or back-slashes, got {value!r}: write e.g. 'out/c1s.fit'"
         raise ValueError(msg)
     return value
 

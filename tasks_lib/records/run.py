@@ -52,7 +52,8 @@ class RunManifest(Document):
         first: dict[str, int] = {}
         for position, spec in enumerate(self.episodes):
             if spec.id in first:
-                msg = f"episode id {spec.id!r} stands at positions {first[spec.id]} and {position}: rename a task or an agent"
+                places = f"positions {first[spec.id]} and {position}"
+                msg = f"episode id {spec.id!r} stands twice, at {places}: rename a task or an agent"
                 raise ValueError(msg)
             first[spec.id] = position
         return self

@@ -175,9 +175,10 @@ class Task(Document):
     def _stages_fit_modality(self) -> Task:
         if self.modality is Modality.MIXED:
             if len(self.stages) < 2:
-                msg = f"a mixed task has at least two stages, {self.id} has {len(self.stages)}: add a stage or name another modality"
+                msg = f"a mixed task has at least two stages, {self.id} has {len(self.stages)}: add one or change modality"
                 raise ValueError(msg)
         elif len(self.stages) != 1 or self.stages[0].modality is not self.modality:
-            msg = f"a {self.modality} task has one stage of that modality, {self.id} has {[s.modality.value for s in self.stages]}"
+            found = [stage.modality.value for stage in self.stages]
+            msg = f"a {self.modality} task has one stage of that modality, {self.id} has {found}: mend `modality`"
             raise ValueError(msg)
         return self

@@ -113,9 +113,7 @@ class Evidence(Document):
     steps: int = Field(ge=0)
     files: tuple[CollectedFile, ...] = ()
     missing: tuple[RelativePath, ...] = Field(default=(), description="deliverables that were not there")
-    refused: tuple[Text, ...] = Field(
-        default=(), description="files left behind for their size, kind or number, and why"
-    )
+    refused: tuple[Text, ...] = Field(default=(), description="files left out for size, kind or number, and why")
     final: Observation = Observation()
     collected: UtcTime
 
