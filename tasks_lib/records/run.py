@@ -21,7 +21,7 @@ class EpisodeSpec(Record):
     model: Slug | None = None
     trial: int = Field(default=1, ge=1)
     seed: int = Field(ge=0)
-    modality: Modality
+    modality: Modality | None = Field(description="None: the task file could not be read")
     variant: Slug | None = Field(default=None, description="near miss that the oracle plays, for proofs")
 
 
@@ -66,7 +66,7 @@ class EpisodeResult(Record):
     task_id: Slug
     agent: Slug
     trial: int = Field(ge=1)
-    modality: Modality
+    modality: Modality | None = Field(description="None: the task file could not be read")
     domain: Slug
     outcome: Outcome | None = Field(description="None: not done yet")
     void_reason: VoidReason | None = None

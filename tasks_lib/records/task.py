@@ -175,7 +175,7 @@ class Task(Document):
     def _stages_fit_modality(self) -> Task:
         if self.modality is Modality.MIXED:
             if len(self.stages) < 2:
-                msg = f"a mixed task has at least two stages, {self.id} has {len(self.stages)}: add one or change modality"
+                msg = f"a mixed task has two stages or more, {self.id} has {len(self.stages)}: add one"
                 raise ValueError(msg)
         elif len(self.stages) != 1 or self.stages[0].modality is not self.modality:
             found = [stage.modality.value for stage in self.stages]
