@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field, model_validator
 
 from tasks_lib.records._document import Document, JsonValue, MaybeFloat, Record, Text, UtcTime
@@ -83,8 +85,12 @@ class AgentRow(Record):
     """Figures of one agent over a group of episodes."""
 
     agent: Slug
+    kind: Literal["all", "modality", "domain"] = Field(
+        default="all", description="what `group` names; a domain may be called like a modality"
+    )
     group: Text = Field(description="'all' or a modality or a domain")
-    episodes: int = Field(ge=0)
+    episodes: int = Field(ge=0, description="episodes that are done: PASS, FAIL and VOID; every denominator")
+    pending: int = Field(default=0, ge=0, description="episodes that are not done yet; in no denominator")
     passed: int = Field(ge=0)
     void: int = Field(ge=0)
     score: MaybeFloat = Field(description="earned points / points, VOID counts 0, in [0, 1]")

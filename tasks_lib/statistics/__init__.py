@@ -1,0 +1,7 @@
+"""Figures of a run: rates with intervals, scores, and the two efficiency measures, with one definition each."""
+
+from tasks_lib.statistics._interval import wilson_interval
+from tasks_lib.statistics._rows import agent_row, agent_rows
+from tasks_lib.statistics._summary import summarise
+
+__all__ = ["agent_row", "agent_rows", "summarise", "wilson_interval"]
