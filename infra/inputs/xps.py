@@ -1,0 +1,67 @@
+"""Inputs of the XPS tasks (``taskdefs/mattoolbench/xps``), with the truth that their gold is taken from."""
+
+from __future__ import annotations
+
+from infra.inputs.spectra import Line, axis, count, profile, shirley, two_columns
+
+# Plasma-treated polyethylene: the hydrocarbon line, and carbon with one bond to oxygen.
+POLYMER_C1S = (Line(284.80, 8200.0, 1.25), Line(286.42, 3100.0, 1.35))
+
+# An insulating oxide film that charges up: true positions, and by how much the analyser shows them too high.
+CHARGE_SHIFT = 1.74
+CARBON_C1S = (Line(284.80, 7400.0, 1.30), Line(286.35, 2300.0, 1.40))
+OXIDE_O1S = (Line(530.12, 9000.0, 1.25), Line(531.78, 3600.0, 1.55))
+
+# Thermal oxide on silicon: the 2p doublet of the element (areas 2 : 1) and the oxide's line, unresolved.
+SILICON_SPLITTING = 0.61
+SILICON_SI2P = (Line(99.36, 6400.0, 0.52), Line(99.36 + SILICON_SPLITTING, 3200.0, 0.52), Line(103.42, 1850.0, 1.46))
+
+
+def _region(
+    lines: tuple[Line, ...],
+    span: tuple[float, float, float],
+    ends: tuple[float, float],
+    seed: int,
+    header: tuple[str, ...],
+    shift: float = 0.0,
+) -> bytes:
+    x = axis(*span)
+    seen = tuple(Line(line.centre + shift, line.height, line.fwhm) for line in lines)
+    signal = profile(x, seen)
+    return two_columns(x, count(signal + shirley(x, signal, *ends), seed), header)
+
+
+def files() -> dict[str, bytes]:
+    """Return the inputs: path below ``taskdefs/mattoolbench/xps`` -> content."""
+    return {
+        "c1s-two-components/inputs/c1s_polymer.xy": _region(
+            POLYMER_C1S,
+            (279.0, 293.0, 0.1),
+            (620.0, 1980.0),
+            20260101,
+            ("region C 1s, Al K-alpha, pass energy 20 eV, 8 sweeps", "binding energy (eV)  counts"),
+        ),
+        "charge-correction/inputs/c1s.xy": _region(
+            CARBON_C1S,
+            (281.0, 294.0, 0.1),
+            (520.0, 1310.0),
+            20260102,
+            ("region C 1s, as measured", "binding energy (eV)  counts"),
+            CHARGE_SHIFT,
+        ),
+        "charge-correction/inputs/o1s.xy": _region(
+            OXIDE_O1S,
+            (526.0, 540.0, 0.1),
+            (900.0, 2750.0),
+            20260103,
+            ("region O 1s, as measured, same sample and same flood-gun settings", "binding energy (eV)  counts"),
+            CHARGE_SHIFT,
+        ),
+        "si2p-doublet/inputs/si2p.xy": _region(
+            SILICON_SI2P,
+            (96.0, 107.5, 0.05),
+            (260.0, 700.0),
+            20260104,
+            ("region Si 2p, thermal oxide on Si(100), pass energy 10 eV", "binding energy (eV)  counts"),
+        ),
+    }
