@@ -65,6 +65,7 @@ class Lease(Document):
     resource: Text = Field(description="what is held, a path in the store or a machine id")
     acquired: UtcTime
     expires: UtcTime
+    released: UtcTime | None = Field(default=None, description="when the owner gave it up; None while it binds")
     machine_id: Slug | None = None
     machine_pid: int | None = Field(default=None, ge=1, description="process that dies with the machine, on this host")
     machine_start: float | None = Field(default=None, description="start time of that process, s since boot")

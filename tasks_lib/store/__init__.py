@@ -1,0 +1,21 @@
+"""The artifact store: documents, blobs and leases over a local folder or an S3 bucket, with one code path."""
+
+from tasks_lib.store._store import Store
+from tasks_lib.store.attempts import new_attempt
+from tasks_lib.store.layout import AttemptFolder, EpisodeFolder, RunFolder, StageFolder, runs
+from tasks_lib.store.leases import HeldLease, acquire, expired, lease_path, new_owner
+
+__all__ = [
+    "AttemptFolder",
+    "EpisodeFolder",
+    "HeldLease",
+    "RunFolder",
+    "StageFolder",
+    "Store",
+    "acquire",
+    "expired",
+    "lease_path",
+    "new_attempt",
+    "new_owner",
+    "runs",
+]

@@ -1,0 +1,194 @@
+"""Where everything of a run lies in the store; no other module spells these paths."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import TypeAdapter, ValidationError
+
+from tasks_lib.records import check_relative_path
+from tasks_lib.records.errors import ConfigurationError
+from tasks_lib.records.identifiers import EpisodeId, RunId, Slug
+from tasks_lib.store._store import Store
+
+MAIN = "main"
+_ATTEMPT = re.compile(r"attempt-(\d{3,})")
+_NAMES: dict[str, TypeAdapter[str]] = {
+    "run id": TypeAdapter(Annotated[str, RunId]),
+    "episode id": TypeAdapter(Annotated[str, EpisodeId]),
+    "stage": TypeAdapter(Annotated[str, Slug]),
+}
+
+
+def _name(kind: str, value: str) -> str:
+    try:
+        return _NAMES[kind].validate_python(value)
+    except ValidationError as error:
+        rule = error.errors()[0]["msg"]
+        msg = f"{kind} {value!r} is no name of a folder: {rule}; use lower case letters, digits, '-' and '.'"
+        raise ConfigurationError(msg) from error
+
+
+def runs(store: Store) -> list[str]:
+    """Return the ids of all runs in a store, sorted."""
+    return store.children("runs")
+
+
+@dataclass(frozen=True, slots=True)
+class StageFolder:
+    """What one stage of an attempt writes."""
+
+    path: str
+
+    @property
+    def provision(self) -> str:
+        """``provision.json``."""
+        return f"{self.path}/provision.json"
+
+    @property
+    def initialise(self) -> str:
+        """``initialise.json``."""
+        return f"{self.path}/initialise.json"
+
+    @property
+    def trajectory(self) -> str:
+        """``trajectory.jsonl``, one step a line."""
+        return f"{self.path}/trajectory.jsonl"
+
+    @property
+    def evidence(self) -> str:
+        """``evidence.json``."""
+        return f"{self.path}/evidence.json"
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptFolder:
+    """One attempt at an episode."""
+
+    path: str
+    number: int
+
+    @property
+    def lease(self) -> str:
+        """``lease.json``."""
+        return f"{self.path}/lease.json"
+
+    @property
+    def void(self) -> str:
+        """``void.json``, only where the attempt is VOID."""
+        return f"{self.path}/void.json"
+
+    @property
+    def verdict(self) -> str:
+        """``verdict.json``."""
+        return f"{self.path}/verdict.json"
+
+    def stage(self, stage_id: str = MAIN) -> StageFolder:
+        """Return a stage's folder: the attempt's own for the single stage ``main``, one below ``stages/`` otherwise."""
+        name = _name("stage", stage_id)
+        return StageFolder(self.path if name == MAIN else f"{self.path}/stages/{name}")
+
+
+@dataclass(frozen=True)
+class EpisodeFolder:
+    """One episode of a run and its attempts.
+
+    Raises
+    ------
+    ConfigurationError
+        If an id is no name of a folder.
+    """
+
+    store: Store
+    run_id: str
+    episode_id: str
+
+    def __post_init__(self) -> None:
+        _name("run id", self.run_id)
+        _name("episode id", self.episode_id)
+
+    @property
+    def path(self) -> str:
+        """The episode's folder."""
+        return f"runs/{self.run_id}/episodes/{self.episode_id}"
+
+    def attempt(self, number: int) -> AttemptFolder:
+        """Return the attempt of that number, counted from 1, whether it exists or not."""
+        if number < 1:
+            msg = f"attempts count from 1, got {number}"
+            raise ConfigurationError(msg)
+        return AttemptFolder(f"{self.path}/attempt-{number:03d}", number)
+
+    def attempts(self) -> list[int]:
+        """Return the numbers of the attempts that were opened, in order."""
+        found = (_ATTEMPT.fullmatch(name) for name in self.store.children(self.path))
+        return sorted(int(match.group(1)) for match in found if match)
+
+    def last(self) -> AttemptFolder | None:
+        """Return the newest attempt, or None before the first."""
+        numbers = self.attempts()
+        return self.attempt(numbers[-1]) if numbers else None
+
+    @property
+    def handoffs(self) -> str:
+        """The folder of what the stages gave each other."""
+        return f"runs/{self.run_id}/handoffs/{self.episode_id}"
+
+    def handoff(self, stage_id: str, artifact: str) -> str:
+        """Return where an artifact lies that a stage gave the next."""
+        try:
+            return f"{self.handoffs}/{_name('stage', stage_id)}/{check_relative_path(artifact)}"
+        except ValueError as error:
+            msg = f"hand-off {artifact!r} of stage {stage_id!r} is no path inside its folder: {error}"
+            raise ConfigurationError(msg) from error
+
+    def handoff_check(self, stage_id: str, artifact: str) -> str:
+        """Return where the check of that artifact lies."""
+        return f"{self.handoff(stage_id, artifact)}.check.json"
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """One run.
+
+    Raises
+    ------
+    ConfigurationError
+        If the id is no name of a folder.
+    """
+
+    store: Store
+    run_id: str
+
+    def __post_init__(self) -> None:
+        _name("run id", self.run_id)
+
+    @property
+    def path(self) -> str:
+        """The run's folder."""
+        return f"runs/{self.run_id}"
+
+    @property
+    def manifest(self) -> str:
+        """``manifest.json``."""
+        return f"{self.path}/manifest.json"
+
+    @property
+    def summary(self) -> str:
+        """``summary.json``."""
+        return f"{self.path}/summary.json"
+
+    @property
+    def report(self) -> str:
+        """The folder of the static report."""
+        return f"{self.path}/report"
+
+    def episode(self, episode_id: str) -> EpisodeFolder:
+        """Return the folder of an episode."""
+        return EpisodeFolder(self.store, self.run_id, episode_id)
+
+    def episodes(self) -> list[str]:
+        """Return the ids of the episodes that have a folder, sorted; the manifest says which there will be."""
+        return self.store.children(f"{self.path}/episodes")
