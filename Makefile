@@ -1,0 +1,36 @@
+# Two commands matter: `make run` and `make test`. Each does all its own set-up; neither needs the other.
+SHELL := /bin/bash
+ARGS ?=
+
+.PHONY: run test prove check schemas bench clean help
+
+help: ## what there is
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+
+run: ## set up what is missing and run the benchmark `smoke`
+	@bash infra/setup.sh run
+	@.venv/bin/matassay run smoke $(ARGS)
+
+test: ## set up what is missing and run the tests
+	@bash infra/setup.sh test
+	@bash infra/test.sh $(ARGS)
+
+prove: ## prove every task in the real environment
+	@bash infra/setup.sh run
+	@.venv/bin/matassay prove $(ARGS)
+
+check: ## lint, types, import contracts, schema drift
+	@bash infra/setup.sh test
+	@bash infra/check.sh
+
+schemas: ## write docs/schemas/ and docs/getters-and-metrics.md anew
+	@bash infra/setup.sh test
+	@.venv/bin/python -m tasks_lib.records.schemas
+	@.venv/bin/python -m tasks_lib.evaluation.reference
+
+bench: ## measure overheads (docs/performance.md)
+	@bash infra/setup.sh test
+	@.venv/bin/pytest tests/benches -m bench -s -q $(ARGS)
+
+clean: ## remove the virtual environment and the local state, keep the runs in artifacts/
+	rm -rf .venv .state

@@ -1,0 +1,54 @@
+"""The command line: ``matassay …``."""
+
+from __future__ import annotations
+
+import typer
+
+from tasks_lib import __version__
+from tasks_lib.cli.doctor import doctor
+from tasks_lib.cli.proving import prove
+from tasks_lib.cli.results import report, rescore
+from tasks_lib.cli.run import retry, run
+from tasks_lib.cli.serving import serve
+from tasks_lib.cli.tasks import lint_tasks, tasks_app
+
+app = typer.Typer(
+    name="matassay",
+    help="Run and judge AI agents on materials-science work. Exit codes: 0 done, 1 VOID episodes or failed proofs, "
+    "2 wrong use, 130 interrupted.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"matassay {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    """Run and judge AI agents on materials-science work."""
+
+
+app.command()(run)
+app.command()(retry)
+app.command()(prove)
+app.command("lint")(lint_tasks)
+app.add_typer(tasks_app, name="tasks")
+app.command()(report)
+app.command()(rescore)
+app.command()(serve)
+app.command()(doctor)
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    app()
+
+
+__all__ = ["app", "main"]

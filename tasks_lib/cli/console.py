@@ -1,0 +1,52 @@
+"""How the command line speaks: tables on standard output, remarks on standard error, clear exit codes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from tasks_lib.records import clean_json
+from tasks_lib.records.errors import ConfigurationError
+
+out = Console(highlight=False, soft_wrap=False)
+err = Console(stderr=True, highlight=False)
+
+
+class Exit(IntEnum):
+    """What the exit code of every command means."""
+
+    DONE = 0
+    VOID_OR_UNPROVED = 1
+    WRONG_USE = 2
+    INTERRUPTED = 130
+
+
+def say(text: str) -> None:
+    """Print a remark for a person; a console of another encoding loses signs, never the message."""
+    try:
+        err.print(text, markup=False)
+    except UnicodeEncodeError:
+        sys.stderr.write(text.encode("ascii", "backslashreplace").decode("ascii") + "\n")
+
+
+def print_json(value: Any) -> None:
+    """Print strict JSON on one line for a machine."""
+    sys.stdout.write(json.dumps(clean_json(value), sort_keys=True, allow_nan=False) + "\n")
+    sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def explained() -> Iterator[None]:
+    """Turn an error of the user's into its message and exit code 2, without a trace."""
+    try:
+        yield
+    except ConfigurationError as error:
+        say(f"matassay: {error}")
+        raise typer.Exit(Exit.WRONG_USE) from error

@@ -1,0 +1,97 @@
+"""From the options of the command line to a manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tasks_lib.agents import AGENTS, MODEL_AGENTS
+from tasks_lib.cli.options import select
+from tasks_lib.cli.settings import Settings, settings_file
+from tasks_lib.episodes import Player, episodes_for, make_manifest, unreadable_episodes
+from tasks_lib.models import load_models
+from tasks_lib.records import RunManifest
+from tasks_lib.records.errors import ConfigurationError
+from tasks_lib.sandbox import PROVIDERS
+from tasks_lib.taskdefs import load_benchmark
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a command line asks to be run."""
+
+    benchmark: str | None
+    suite: str | None
+    domain: str | None
+    tasks: tuple[str, ...]
+    agents: tuple[str, ...]
+    models: tuple[str, ...]
+    trials: int | None
+    machine: str
+    isolated: bool
+    seed: int
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing is selected: with ``--resume`` the manifest alone says what is run."""
+        return not (self.benchmark or self.suite or self.domain or self.tasks or self.agents or self.models)
+
+
+def manifest_for(
+    choice: Selection, root: Path, settings: Settings, *, run_id: str | None, command: Sequence[str]
+) -> RunManifest:
+    """Plan a run.
+
+    Raises
+    ------
+    ConfigurationError
+        If a benchmark, task, agent, model or provider is unknown.
+    """
+    if choice.machine not in PROVIDERS:
+        msg = f"no provider of machines {choice.machine!r}; there are {', '.join(PROVIDERS)}"
+        raise ConfigurationError(msg)
+    benchmark = load_benchmark(root, choice.benchmark) if choice.benchmark else None
+    name = choice.benchmark or "-".join(part for part in (choice.suite, choice.domain, *choice.tasks[:1]) if part)
+    whole = select(root, choice.suite, choice.domain, list(choice.tasks))
+    tasks = benchmark.choose(whole) if benchmark else whole
+    agents = choice.agents or (("llm",) if choice.models else benchmark.agents if benchmark else ("oracle",))
+    trials = choice.trials or (benchmark.trials if benchmark else 1)
+    players = _players(agents, choice.models)
+    machine = settings.machine.model_copy(update={"provider": choice.machine, "isolated": choice.isolated})
+    return make_manifest(
+        name or "all",
+        (
+            *episodes_for(tasks.tasks, players, trials=trials, seed=choice.seed),
+            *unreadable_episodes(tasks.problems, players, trials=trials, seed=choice.seed),
+        ),
+        run_id=run_id,
+        seed=choice.seed,
+        machine=machine,
+        task_set_digest=tasks.digest,
+        settings={"hints": settings.run.hints, "retries": settings.run.retries},
+        command=command,
+    )
+
+
+def _players(agents: Sequence[str], models: Sequence[str]) -> tuple[Player, ...]:
+    """Pair agents that need a model with every model; check all names."""
+    known = load_models(settings_file()) if models else {}
+    for model in models:
+        if model not in known:
+            msg = f"no [models.{model}] in matassay.toml; it has {', '.join(sorted(known)) or 'none'}"
+            raise ConfigurationError(msg)
+    players: list[Player] = []
+    for agent in agents:
+        if agent not in AGENTS:
+            msg = f"no agent {agent!r}; there are {', '.join(sorted(AGENTS))}"
+            raise ConfigurationError(msg)
+        player = Player(agent)
+        if agent not in MODEL_AGENTS:
+            players.append(player)
+        elif models:
+            players.extend(replace(player, model=model) for model in models)
+        else:
+            msg = f"agent {agent!r} needs a model: give --model NAME and a [models.NAME] in matassay.toml"
+            raise ConfigurationError(msg)
+    return tuple(players)

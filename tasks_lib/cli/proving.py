@@ -1,0 +1,151 @@
+"""`matassay prove`: oracle 1, nop 0, near misses fail, in the real environment."""
+
+from __future__ import annotations
+
+import random
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from tasks_lib.cli.console import Exit, err, explained, out, print_json, say
+from tasks_lib.cli.live_table import LiveTable
+from tasks_lib.cli.options import (
+    DomainOption,
+    JsonOption,
+    StoreOption,
+    SuiteOption,
+    TaskdefsOption,
+    TaskOption,
+    open_store,
+    select,
+    taskdefs_root,
+)
+from tasks_lib.cli.settings import load_settings
+from tasks_lib.episodes import (
+    Proof,
+    RunOrder,
+    check_proof,
+    episodes_for,
+    load_engine,
+    make_manifest,
+    open_run,
+    outcome_of,
+    players_for,
+    proof_rows,
+    unproved,
+)
+from tasks_lib.records import MachineSettings, RunManifest
+from tasks_lib.store import Store
+from tasks_lib.taskdefs import LoadedTask, TaskSet
+
+
+def prove(
+    suite: SuiteOption = None,
+    domain: DomainOption = None,
+    task: TaskOption = None,
+    sample: Annotated[
+        int | None, typer.Option("--sample", min=1, help="Only N tasks, drawn by the seed across every domain.")
+    ] = None,
+    repeat: Annotated[int, typer.Option("--repeat", min=1, help="Play every proof N times.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the sample.")] = 0,
+    store: StoreOption = None,
+    concurrency: Annotated[int | None, typer.Option("--concurrency", min=1, help="Episodes at once.")] = None,
+    unsafe_local: Annotated[bool, typer.Option("--unsafe-local", help="Run without bubblewrap.")] = False,
+    taskdefs: TaskdefsOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Prove tasks: the oracle scores 1, doing nothing scores 0, every near miss fails what it must.
+
+    Example: matassay prove --domain xps --repeat 3
+    """
+    with explained():
+        settings = load_settings()
+        root = taskdefs_root(taskdefs)
+        chosen = select(root, suite, domain, task)
+        for problem in chosen.problems:
+            say(f"matassay: {problem}")
+        tasks = draw(chosen, sample, seed)
+        place = open_store(store, settings)
+        load_engine().warm_up()
+        machine = settings.machine.model_copy(update={"isolated": not unsafe_local})
+        manifest = open_run(place, _manifest(tasks, chosen.digest, repeat, seed, machine))
+        order = RunOrder(place.url, manifest.run_id, root, concurrency=concurrency or settings.run.concurrency)
+    say(f"proof {manifest.run_id}: {len(tasks)} tasks, {len(manifest.episodes)} episodes")
+    try:
+        with explained(), LiveTable(err, len(manifest.episodes)) as table:
+            load_engine().run(order, None if json else table)
+    except KeyboardInterrupt:
+        say("interrupted; nothing is proved by half")
+        raise typer.Exit(Exit.INTERRUPTED) from None
+    proofs = _check(tasks, manifest, place)
+    failed = unproved(proofs)
+    if json:
+        print_json({"run": manifest.run_id, "proofs": [vars(proof) for proof in proofs], "unproved": len(failed)})
+    else:
+        _show(proofs)
+    raise typer.Exit(Exit.VOID_OR_UNPROVED if failed or chosen.problems else Exit.DONE)
+
+
+def draw(chosen: TaskSet, sample: int | None, seed: int) -> tuple[LoadedTask, ...]:
+    """Draw a sample that touches as many domains as it can: one task of each domain in turn, by the seed.
+
+    Parameters
+    ----------
+    chosen : TaskSet
+    sample : int or None
+        How many; None takes all.
+    seed : int
+
+    Returns
+    -------
+    tuple of LoadedTask
+        Sorted by id.
+    """
+    if sample is None or sample >= len(chosen.tasks):
+        return chosen.tasks
+    generator = random.Random(seed)  # noqa: S311 - a sample, no secret
+    decks: dict[str, list[LoadedTask]] = {}
+    for loaded in chosen.tasks:
+        decks.setdefault(loaded.task.domain, []).append(loaded)
+    for domain in sorted(decks):
+        generator.shuffle(decks[domain])
+    order = sorted(decks)
+    generator.shuffle(order)
+    drawn: list[LoadedTask] = []
+    while len(drawn) < sample:
+        for domain in order:
+            if decks[domain] and len(drawn) < sample:
+                drawn.append(decks[domain].pop())
+    return tuple(sorted(drawn, key=lambda loaded: loaded.task.id))
+
+
+def _manifest(
+    tasks: tuple[LoadedTask, ...], digest: str, repeat: int, seed: int, machine: MachineSettings
+) -> RunManifest:
+    episodes = tuple(
+        spec
+        for loaded in tasks
+        for spec in episodes_for([loaded], players_for(loaded.task), trials=repeat, seed=seed)
+    )
+    return make_manifest(
+        "prove", episodes, seed=seed, machine=machine, task_set_digest=digest, settings={"hints": True, "retries": 0}
+    )
+
+
+def _check(tasks: tuple[LoadedTask, ...], manifest: RunManifest, place: Store) -> list[Proof]:
+    by_id = {loaded.task.id: loaded.task for loaded in tasks}
+    return [
+        check_proof(by_id[spec.task_id], spec, outcome_of(place, manifest.run_id, spec.id))
+        for spec in manifest.episodes
+    ]
+
+
+def _show(proofs: list[Proof]) -> None:
+    table = Table("task", "proofs", "hold", "what does not")
+    for task_id, entries in proof_rows(proofs).items():
+        bad = [f"{proof.player} (trial {proof.trial}): {proof.why}" for proof in entries if not proof.holds]
+        held = sum(proof.holds for proof in entries)
+        table.add_row(task_id, str(len(entries)), str(held), "\n".join(bad), style="red" if bad else None)
+    out.print(table)
+    out.print(f"{sum(proof.holds for proof in proofs)} of {len(proofs)} proofs hold")

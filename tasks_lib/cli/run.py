@@ -1,0 +1,160 @@
+"""`matassay run` and `matassay retry`: plan, let the engine work, show how it goes, end in a table."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tasks_lib.cli.console import Exit, err, explained, out, print_json, say
+from tasks_lib.cli.live_table import LiveTable
+from tasks_lib.cli.options import (
+    DomainOption,
+    JsonOption,
+    StoreOption,
+    SuiteOption,
+    TaskdefsOption,
+    TaskOption,
+    open_store,
+    taskdefs_root,
+)
+from tasks_lib.cli.planning import Selection, manifest_for
+from tasks_lib.cli.settings import Settings, load_settings, settings_file
+from tasks_lib.episodes import Event, RunOrder, load_engine, open_run, read_manifest
+from tasks_lib.records import RunManifest, RunSummary, VoidReason
+from tasks_lib.reporting import console_table
+from tasks_lib.store import RunFolder, Store
+
+
+def run(
+    benchmark: Annotated[str | None, typer.Argument(help="A benchmark of taskdefs/benchmarks/, such as smoke.")] = None,
+    suite: SuiteOption = None,
+    domain: DomainOption = None,
+    task: TaskOption = None,
+    agent: Annotated[list[str] | None, typer.Option("--agent", help="Who plays; may be repeated.")] = None,
+    model: Annotated[list[str] | None, typer.Option("--model", help="A [models.NAME] of matassay.toml.")] = None,
+    trials: Annotated[int | None, typer.Option("--trials", min=1, help="Repeats of every task and agent.")] = None,
+    machine: Annotated[str, typer.Option("--machine", help="Provider of machines.")] = "local",
+    store: StoreOption = None,
+    resume: Annotated[
+        str | None, typer.Option("--resume", metavar="RUN", help="Go on with this run; a new one takes the name.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the run.")] = None,
+    concurrency: Annotated[int | None, typer.Option("--concurrency", min=1, help="Episodes at once.")] = None,
+    executor: Annotated[str, typer.Option("--executor", help="inline, or deployments of a running serve.")] = "inline",
+    unsafe_local: Annotated[bool, typer.Option("--unsafe-local", help="Run without bubblewrap.")] = False,
+    taskdefs: TaskdefsOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Run a benchmark and write its report.
+
+    Example: matassay run smoke --agent oracle --agent nop --store artifacts
+    """
+    with explained():
+        settings = load_settings()
+        root = taskdefs_root(taskdefs)
+        engine = load_engine()
+        engine.warm_up()
+        place = open_store(store, settings)
+        choice = Selection(
+            benchmark, suite, domain, tuple(task or ()), tuple(agent or ()), tuple(model or ()), trials, machine,
+            not unsafe_local, settings.run.seed if seed is None else seed,
+        )  # fmt: skip
+        if resume and place.exists(RunFolder(resume).manifest) and choice.is_open:
+            manifest = read_manifest(place, resume)
+        else:
+            manifest = open_run(place, manifest_for(choice, root, settings, run_id=resume, command=_command()))
+        order = RunOrder(
+            store_url=place.url,
+            run_id=manifest.run_id,
+            taskdefs=root,
+            models_file=settings_file(),
+            concurrency=concurrency or settings.run.concurrency,
+            executor="deployments" if executor == "deployments" else "inline",
+        )
+    _play(order, manifest, place, json)
+
+
+def retry(
+    run_id: Annotated[str, typer.Argument(metavar="RUN", help="The run.")],
+    episode: Annotated[str | None, typer.Argument(help="Only this episode.")] = None,
+    store: StoreOption = None,
+    taskdefs: TaskdefsOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Redo what is missing of a run: VOID and unfinished episodes; what has a verdict stays.
+
+    Example: matassay retry 20261130-030000-smoke
+    """
+    with explained():
+        settings = load_settings()
+        root = taskdefs_root(taskdefs)
+        place = open_store(store, settings)
+        manifest = read_manifest(place, run_id)
+        known = {spec.id for spec in manifest.episodes}
+        if episode is not None and episode not in known:
+            say(f"matassay: run {run_id} has no episode {episode!r}; it has {len(known)}, such as {min(known)}")
+            raise typer.Exit(Exit.WRONG_USE)
+        order = RunOrder(
+            place.url, run_id, root, settings_file(), settings.run.concurrency,
+            episodes=(episode,) if episode else (),
+        )  # fmt: skip
+    _play(order, manifest, place, json)
+
+
+def _command() -> tuple[str, ...]:
+    return (Path(sys.argv[0]).name, *sys.argv[1:])
+
+
+def _play(order: RunOrder, manifest: RunManifest, place: Store, as_json: bool) -> None:
+    """Let the engine work, show how it goes, end in the table and the exit code."""
+    say(f"run {manifest.run_id}: {len(manifest.episodes)} episodes, store {place.url}")
+    try:
+        with explained():
+            if as_json:
+                summary = load_engine().run(order, _print_event)
+            else:
+                with LiveTable(err, len(manifest.episodes)) as table:
+                    summary = load_engine().run(order, table)
+    except KeyboardInterrupt:
+        say(f"interrupted; what is done is kept. Go on with:\n  {resume_command(order)}")
+        raise typer.Exit(Exit.INTERRUPTED) from None
+    _conclude(summary, order, place, as_json)
+
+
+def resume_command(order: RunOrder) -> str:
+    """Return the command that goes on with a run."""
+    return shlex.join(["matassay", "run", "--resume", order.run_id, "--store", order.store_url])
+
+
+def _print_event(event: Event) -> None:
+    print_json({"event": event.kind, **event.model_dump(mode="json", exclude={"kind", "schema_version"})})
+
+
+def _conclude(summary: RunSummary, order: RunOrder, place: Store, as_json: bool) -> None:
+    report = place.local_path(RunFolder(summary.run_id).report + "/index.html")
+    if as_json:
+        print_json({"event": "run-ended", "report": report, **summary.model_dump(mode="json")})
+    else:
+        out.print(console_table(summary))
+        out.print(f"report: {report}", soft_wrap=True, markup=False)
+    _remark(summary, order)
+    unfinished = summary.void + summary.pending
+    raise typer.Exit(Exit.VOID_OR_UNPROVED if unfinished else Exit.DONE)
+
+
+def _remark(summary: RunSummary, order: RunOrder) -> None:
+    """Say what is VOID, why, and what to do next."""
+    reasons = sorted({result.void_reason for result in summary.episodes if result.void_reason})
+    for reason in reasons:
+        hit = [result for result in summary.episodes if result.void_reason is reason]
+        say(f"{len(hit)} episodes are VOID({reason}): {hit[0].message}")
+    if VoidReason.NO_DESKTOP in reasons:
+        say("desktop tasks were left out: run `matassay doctor --fix` as root, or give an administrator its command")
+    if summary.void:
+        say(f"redo them with: matassay retry {summary.run_id} --store {order.store_url}")
+
+

@@ -1,0 +1,88 @@
+"""What ``matassay.toml`` and the environment say; the command line overrides both."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from tasks_lib.records import MachineSettings, Record
+from tasks_lib.records.errors import ConfigurationError
+
+SETTINGS_FILE = "matassay.toml"
+
+
+class RunSettings(Record):
+    """Table ``[run]``."""
+
+    concurrency: int = Field(default=2, ge=1, le=64, description="episodes at once")
+    seed: int = Field(default=0, ge=0)
+    retries: int = Field(default=1, ge=0, le=5, description="new attempts after an error that may pass")
+    hints: bool = True
+
+
+class ServeSettings(Record):
+    """Table ``[serve]``."""
+
+    port: int = Field(default=4200, ge=0, le=65535)
+    database_url: str | None = None
+    nightly_cron: str = "0 3 * * *"
+    time_zone: str = "UTC"
+    nightly_benchmark: str = "smoke"
+
+
+class StoreSettings(Record):
+    """Table ``[store]``."""
+
+    url: str = "artifacts"
+
+
+class Settings(Record):
+    """The whole file; ``[models.NAME]`` is read by the models room."""
+
+    store: StoreSettings = StoreSettings()
+    run: RunSettings = RunSettings()
+    machine: MachineSettings = MachineSettings()
+    serve: ServeSettings = ServeSettings()
+    models: dict[str, Any] = Field(default_factory=dict)
+
+
+def settings_file() -> Path | None:
+    """Return the settings file: ``$MATASSAY_CONFIG``, else ``matassay.toml`` here, else None."""
+    named = os.environ.get("MATASSAY_CONFIG")
+    path = Path(named) if named else Path(SETTINGS_FILE)
+    if named and not path.is_file():
+        msg = f"MATASSAY_CONFIG names {named!r}, which is no file: mend the variable or unset it"
+        raise ConfigurationError(msg)
+    return path.resolve() if path.is_file() else None
+
+
+def load_settings() -> Settings:
+    """Read the settings.
+
+    Raises
+    ------
+    ConfigurationError
+        If the file is no TOML or has an unknown key or a bad value; the message names file, key and value.
+    """
+    path = settings_file()
+    if path is None:
+        return Settings()
+    try:
+        return Settings.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        msg = f"{path} is no TOML: {error}; mend that line"
+        raise ConfigurationError(msg) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        msg = f"{path}: {key} = {first.get('input')!r}: {first['msg']}; see README, Settings"
+        raise ConfigurationError(msg) from error
+
+
+def store_url(given: str | None, settings: Settings) -> str:
+    """Return the store's address: the option, else ``$MATASSAY_STORE``, else the settings file's."""
+    return given or os.environ.get("MATASSAY_STORE") or settings.store.url

@@ -1,0 +1,116 @@
+"""The seam between the command line and the orchestrator: an engine runs what a manifest in the store says.
+
+`flows` provides one under the entry point group ``matassay.engine``; the command line never imports it by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Literal, Protocol, cast
+
+from tasks_lib.episodes.progress import Listener
+from tasks_lib.records import RunSummary
+from tasks_lib.records.errors import ConfigurationError
+
+Executor = Literal["inline", "deployments"]
+
+
+@dataclass(frozen=True)
+class RunOrder:
+    """What an engine is asked to run.
+
+    Attributes
+    ----------
+    store_url : str
+        Where the manifest is and everything goes.
+    run_id : str
+        The run; its manifest says which episodes.
+    taskdefs : Path
+        Root of the task definitions.
+    models_file : Path or None
+        ``matassay.toml`` with the models, if any.
+    concurrency : int
+        Episodes at once.
+    executor : {"inline", "deployments"}
+        In this process, or as deployments of a Prefect server that `matassay serve` started.
+    episodes : tuple of str
+        Only these episodes; empty: all that are not done.
+    """
+
+    store_url: str
+    run_id: str
+    taskdefs: Path
+    models_file: Path | None = None
+    concurrency: int = 2
+    executor: Executor = "inline"
+    episodes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ServeOrder:
+    """What `matassay serve` is asked to keep up.
+
+    Attributes
+    ----------
+    store_url, taskdefs, models_file
+        As in `RunOrder`.
+    state : Path
+        Folder for the database and the server's own files.
+    database_url : str or None
+        A PostgreSQL server that is there; None starts an embedded one.
+    port : int
+        Port of the Prefect UI and API on loopback; 0 takes a free one.
+    episodes_at_once : int
+        Limit of the episode runner.
+    nightly_cron, time_zone : str
+        When the nightly run starts.
+    nightly_benchmark : str
+        What it runs.
+    """
+
+    store_url: str
+    taskdefs: Path
+    models_file: Path | None = None
+    state: Path = field(default_factory=lambda: Path(".state"))
+    database_url: str | None = None
+    port: int = 4200
+    episodes_at_once: int = 2
+    nightly_cron: str = "0 3 * * *"
+    time_zone: str = "UTC"
+    nightly_benchmark: str = "smoke"
+
+
+class Engine(Protocol):
+    """Runs manifests and serves deployments."""
+
+    def warm_up(self) -> None:
+        """Begin to start what a run will need, in the background."""
+
+    def run(self, order: RunOrder, listener: Listener | None = None) -> RunSummary:
+        """Do what is missing of a run, write summary and report, return the summary.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            If the user interrupts; what is done is kept.
+        """
+
+    def serve(self, order: ServeOrder) -> int:
+        """Start database, server, deployments and runners, block until interrupted; return the exit code."""
+
+
+def load_engine() -> Engine:
+    """Find the engine that is installed.
+
+    Raises
+    ------
+    ConfigurationError
+        If there is none.
+    """
+    found = sorted(entry_points(group="matassay.engine"), key=lambda entry: entry.name)
+    if not found:
+        msg = "no engine is installed under the entry point group 'matassay.engine': run `make run` or `pip install -e .`"
+        raise ConfigurationError(msg)
+    return cast("Engine", found[0].load())

@@ -1,0 +1,190 @@
+"""The live phases: a machine comes up, the task is set up on it, the agent works, the evidence is gathered.
+
+Nothing after `collect` touches the machine.
+"""
+
+from __future__ import annotations
+
+import mimetypes
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+from tasks_lib.agents import play
+from tasks_lib.episodes.players import agent_for
+from tasks_lib.episodes.progress import tell
+from tasks_lib.episodes.work import EpisodeWork
+from tasks_lib.records import (
+    CollectedFile,
+    Ending,
+    Evidence,
+    Initialise,
+    Launch,
+    Observation,
+    PlacedFile,
+    SetupRecord,
+    SetupStep,
+    Stage,
+    Step,
+    now,
+)
+from tasks_lib.sandbox import Computer, FileEntry, Machine, provider
+from tasks_lib.store import AttemptFolder, sha256_of
+
+# Caps on what `collect` takes: a work folder full of junk must not fill the store.
+_MOST_FILES = 64
+_LARGEST_FILE = 32 * 2**20
+_LARGEST_SUM = 128 * 2**20
+
+
+def provision(work: EpisodeWork, attempt: AttemptFolder, stage: Stage) -> Machine:
+    """Open a machine for a stage and write ``provision.json``; the caller closes it.
+
+    Raises
+    ------
+    NoDesktopError
+        If the stage needs a desktop and the provider has none.
+    ProvisionError
+        If the machine does not come up.
+    """
+    settings = work.manifest.machine
+    endpoints = {name: work.endpoints[name] for name in stage.endpoints}
+    machine = provider(settings.provider).open(
+        settings, desktop=stage.needs_desktop, endpoints=endpoints, python=Path(sys.executable)
+    )
+    try:
+        work.store.write_document(attempt.stage(stage.id).provision, machine.provision)
+    except BaseException:
+        machine.close()
+        raise
+    return machine
+
+
+def initialise(work: EpisodeWork, attempt: AttemptFolder, stage: Stage, machine: Machine) -> Initialise:
+    """Put the inputs and the artifacts handed over into the work folder, run the set-up steps, write the record.
+
+    Raises
+    ------
+    InitialiseError
+        If a program does not show its window.
+    """
+    started = time.monotonic()
+    placed = []
+    for path, data in sorted({**_inputs(work, stage), **_handed_over(work, stage)}.items()):
+        machine.computer.put_file(path, data)
+        placed.append(PlacedFile(path=path, sha256=sha256_of(data), size=len(data)))
+    steps = [_set_up(machine.computer, step) for step in stage.setup]
+    record = Initialise(
+        machine_id=machine.id,
+        placed=tuple(placed),
+        steps=tuple(steps),
+        finished=now(),
+        seconds=time.monotonic() - started,
+    )
+    work.store.write_document(attempt.stage(stage.id).initialise, record)
+    return record
+
+
+def _inputs(work: EpisodeWork, stage: Stage) -> dict[str, bytes]:
+    return {entry.path: work.loaded.input_bytes(entry) for entry in stage.inputs}
+
+
+def _handed_over(work: EpisodeWork, stage: Stage) -> dict[str, bytes]:
+    """Read what earlier stages handed over; what is not there is not given."""
+    given: dict[str, bytes] = {}
+    for earlier in work.task.stages[: work.task.stages.index(stage)]:
+        for artifact in earlier.hands_over:
+            path = work.folder.handoff(earlier.id, artifact.as_path)
+            if work.store.exists(path):
+                given[artifact.as_path] = work.store.read_bytes(path)
+    return given
+
+
+def _set_up(computer: Computer, step: SetupStep) -> SetupRecord:
+    started = time.monotonic()
+    if isinstance(step, Launch):
+        computer.os.open_program(step.launch, *step.arguments)
+        window = computer.wait_for_window(step.window, step.seconds)
+        if step.maximise:
+            computer.os.maximize_window(window.id)
+        text, detail = f"launch {step.launch}", f"window {window.title!r}"
+    else:
+        for key in step.keys:
+            computer.keyboard.press(key)
+        text, detail = "keys " + " ".join(step.keys), ""
+    computer.settle()
+    return SetupRecord(step=text, seconds=time.monotonic() - started, detail=detail)
+
+
+def act(work: EpisodeWork, attempt: AttemptFolder, stage: Stage, machine: Machine) -> Ending:
+    """Let the agent work until it ends or a budget is spent; every step is in the store before the next begins."""
+    path = attempt.stage(stage.id).trajectory
+
+    def record(step: Step) -> None:
+        work.store.append_line(path, step.to_line())
+        tell("step", work.run_id, work.spec.id, attempt=attempt.number, stage=stage.id, step=step.index)
+
+    with closing(agent_for(work, stage)) as agent:
+        return play(agent, machine.computer, stage, stage.budget, on_step=record, put_blob=work.store.put_blob)
+
+
+def collect(work: EpisodeWork, attempt: AttemptFolder, stage: Stage, machine: Machine, ending: Ending) -> Evidence:
+    """Gather the files of the work folder, the windows and the final frame; write ``evidence.json``."""
+    computer = machine.computer
+    wanted = [entry.path for entry in stage.deliverables]
+    entries = {entry.path: entry for entry in computer.list_files()}
+    taken, refused = _choose(entries, wanted)
+    files = []
+    for path in taken:
+        data = computer.get_file(path)
+        files.append(CollectedFile(path=path, blob=work.store.put_blob(data, _media_type(path))))
+    evidence = Evidence(
+        stage=stage.id,
+        ending=ending,
+        steps=len(work.store.read_lines(attempt.stage(stage.id).trajectory, Step)),
+        files=tuple(sorted(files, key=lambda entry: entry.path)),
+        missing=tuple(sorted(set(wanted) - set(taken))),
+        refused=tuple(refused),
+        final=_final_sight(work, stage, computer),
+        collected=now(),
+    )
+    work.store.write_document(attempt.stage(stage.id).evidence, evidence)
+    return evidence
+
+
+def _choose(entries: dict[str, FileEntry], wanted: list[str]) -> tuple[list[str], list[str]]:
+    """Take deliverables first, then other files by name, as the caps allow; say what is left out and why."""
+    taken: list[str] = []
+    refused: list[str] = []
+    total = 0
+    for path in sorted(entries, key=lambda name: (name not in wanted, name)):
+        entry = entries[path]
+        if entry.kind != "file":
+            reason = f"is a {entry.kind}"
+        elif entry.size > _LARGEST_FILE:
+            reason = f"has {entry.size} bytes, the cap is {_LARGEST_FILE}"
+        elif len(taken) >= _MOST_FILES:
+            reason = f"is one file more than {_MOST_FILES}"
+        elif total + entry.size > _LARGEST_SUM:
+            reason = f"would make the sum larger than {_LARGEST_SUM} bytes"
+        else:
+            taken.append(path)
+            total += entry.size
+            continue
+        refused.append(f"{path} {reason}")
+    return taken, refused[:_MOST_FILES]
+
+
+def _media_type(path: str) -> str:
+    return mimetypes.guess_type(path)[0] or "application/octet-stream"
+
+
+def _final_sight(work: EpisodeWork, stage: Stage, computer: Computer) -> Observation:
+    if not stage.needs_desktop:
+        return Observation()
+    computer.settle()
+    sight = computer.observe(screenshot=True)
+    if sight.png is None:
+        return sight.observation
+    return sight.observation.model_copy(update={"screenshot": work.store.put_blob(sight.png, "image/png")})

@@ -1,0 +1,70 @@
+"""Which agent plays an episode, and from what: the task's transcripts, a recorded trajectory, a model."""
+
+from __future__ import annotations
+
+from tasks_lib.agents import Agent, apply_near_miss, make_agent
+from tasks_lib.episodes.work import EpisodeWork
+from tasks_lib.records import NearMiss, Stage, Step
+from tasks_lib.records.errors import ConfigurationError, TaskError
+from tasks_lib.store import RunFolder
+
+
+def agent_for(work: EpisodeWork, stage: Stage) -> Agent:
+    """Make the agent that the episode's spec names, for one stage.
+
+    Raises
+    ------
+    ConfigurationError
+        If the agent or its model is unknown.
+    TaskError
+        If the transcript that the agent plays is missing or an edit of a near miss does not fit it.
+    """
+    spec = work.spec
+    model = None
+    if spec.model is not None:
+        model = work.models.get(spec.model)
+        if model is None:
+            known = ", ".join(sorted(work.models)) or "none"
+            msg = f"model {spec.model!r} is not in matassay.toml (models there: {known}): add [models.{spec.model}]"
+            raise ConfigurationError(msg)
+    return make_agent(
+        spec.agent,
+        transcript=_transcript(work, stage),
+        model=model,
+        seed=spec.seed,
+        hints=bool(work.manifest.settings.get("hints", True)),
+    )
+
+
+def _transcript(work: EpisodeWork, stage: Stage) -> tuple[str, ...]:
+    spec = work.spec
+    if spec.agent == "oracle":
+        replies = work.loaded.transcript("oracle", stage.id)
+        return apply_near_miss(replies, _near_miss(work), work.task, stage) if spec.variant else replies
+    if spec.agent == "scripted-llm":
+        return work.loaded.transcript("scripted", stage.id)
+    if spec.agent == "replay":
+        return _recorded(work, stage)
+    return ()
+
+
+def _near_miss(work: EpisodeWork) -> NearMiss:
+    for near_miss in work.task.near_misses:
+        if near_miss.id == work.spec.variant:
+            return near_miss
+    msg = f"task {work.task.id} has no near miss {work.spec.variant!r}: mend the run's manifest or the task file"
+    raise TaskError(msg)
+
+
+def _recorded(work: EpisodeWork, stage: Stage) -> tuple[str, ...]:
+    """Read the replies of the newest attempt of the episode that the settings name as the one to replay."""
+    source = work.manifest.settings.get("replay", {})
+    episode = RunFolder(str(source.get("run"))).episode(
+        str(source.get("episode") or work.spec.id.replace("--replay--", f"--{source.get('agent')}--"))
+    )
+    for number in sorted(episode.attempts(work.store), reverse=True):
+        path = episode.attempt(number).stage(stage.id).trajectory
+        if work.store.exists(path):
+            return tuple(step.reply for step in work.store.read_lines(path, Step))
+    msg = f"nothing to replay: {source} holds no trajectory of {work.task.id}; name a finished run and agent"
+    raise ConfigurationError(msg)

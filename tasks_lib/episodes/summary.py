@@ -1,0 +1,138 @@
+"""The table of a run, read from what is in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tasks_lib.records import (
+    Ending,
+    EpisodeResult,
+    EpisodeSpec,
+    Evidence,
+    Initialise,
+    Outcome,
+    Provision,
+    RunManifest,
+    RunSummary,
+    Step,
+    Task,
+    Verdict,
+    VoidRecord,
+    now,
+)
+from tasks_lib.episodes.plan import Player
+from tasks_lib.episodes.work import read_manifest
+from tasks_lib.statistics import agent_rows
+from tasks_lib.store import AttemptFolder, RunFolder, Store
+
+
+def summarise(
+    store: Store, run_id: str, tasks: Mapping[str, Task], voids: Mapping[str, VoidRecord] | None = None
+) -> RunSummary:
+    """Aggregate a run.
+
+    Parameters
+    ----------
+    store : Store
+    run_id : str
+    tasks : mapping of str to Task
+        Tasks by id; a task that cannot be read any more has no points of its own.
+    voids : mapping of str to VoidRecord, optional
+        VOID episodes whose ``void.json`` could not be written, by episode id (a full disk).
+
+    Returns
+    -------
+    RunSummary
+        Not yet written: `write_summary` does.
+    """
+    manifest = read_manifest(store, run_id)
+    results = tuple(
+        _result(store, manifest, spec, tasks.get(spec.task_id), (voids or {}).get(spec.id))
+        for spec in manifest.episodes
+    )
+    return RunSummary(
+        run_id=run_id,
+        benchmark=manifest.benchmark,
+        written=now(),
+        episodes=results,
+        rows=tuple(agent_rows(results)),
+        done=sum(result.outcome in {Outcome.PASS, Outcome.FAIL} for result in results),
+        void=sum(result.outcome is Outcome.VOID for result in results),
+        pending=sum(result.outcome is None for result in results),
+    )
+
+
+def write_summary(store: Store, summary: RunSummary) -> None:
+    """Write ``summary.json``."""
+    store.write_document(RunFolder(summary.run_id).summary, summary)
+
+
+@dataclass
+class _Found:
+    """What the attempts of one episode hold."""
+
+    verdict: Verdict | None = None
+    void: VoidRecord | None = None
+    attempt: int = 0
+
+
+def _result(
+    store: Store, manifest: RunManifest, spec: EpisodeSpec, task: Task | None, unwritten: VoidRecord | None
+) -> EpisodeResult:
+    folder = RunFolder(manifest.run_id).episode(spec.id)
+    numbers = folder.attempts(store)
+    found = _look(store, [folder.attempt(number) for number in sorted(numbers, reverse=True)])
+    void = None if found.verdict else (found.void or unwritten)
+    evidence = _evidence(store, [folder.attempt(number) for number in sorted(numbers, reverse=True)], task)
+    points = found.verdict.points if found.verdict else (task.points if task else 0)
+    return EpisodeResult(
+        id=spec.id,
+        task_id=spec.task_id,
+        agent=Player(spec.agent, spec.model, spec.variant).label,
+        trial=spec.trial,
+        modality=spec.modality,
+        domain=task.domain if task else "unknown",
+        outcome=found.verdict.outcome if found.verdict else (Outcome.VOID if void else None),
+        void_reason=void.reason if void else None,
+        points=points,
+        earned=found.verdict.earned if found.verdict else 0,
+        steps=sum(entry.steps for entry in evidence) if evidence else None,
+        self_ended=all(entry.ending in {Ending.DONE, Ending.GAVE_UP} for entry in evidence) if evidence else None,
+        seconds=_seconds(store, folder.attempt(found.attempt)) if found.attempt else None,
+        attempt=found.attempt,
+        message=void.message if void else "",
+    )
+
+
+def _look(store: Store, attempts: list[AttemptFolder]) -> _Found:
+    """Find the verdict of any attempt; else the VOID of the newest, if it is VOID."""
+    for attempt in attempts:
+        if store.exists(attempt.verdict):
+            return _Found(store.read_document(attempt.verdict, Verdict), None, attempt.number)
+    if attempts and store.exists(attempts[0].void):
+        return _Found(None, store.read_document(attempts[0].void, VoidRecord), attempts[0].number)
+    return _Found(attempt=attempts[0].number if attempts else 0)
+
+
+def _evidence(store: Store, attempts: list[AttemptFolder], task: Task | None) -> list[Evidence]:
+    found = []
+    for stage in task.stages if task else ():
+        path = next((a.stage(stage.id).evidence for a in attempts if store.exists(a.stage(stage.id).evidence)), None)
+        if path is not None:
+            found.append(store.read_document(path, Evidence))
+    return found
+
+
+def _seconds(store: Store, attempt: AttemptFolder) -> float | None:
+    """Wall clock of an attempt, from the first machine's request to the last document, s; None where unknown."""
+    total = 0.0
+    for stage in ("main", *store.children(attempt.path + "/stages")):
+        folder = attempt.stage(stage)
+        if store.exists(folder.provision):
+            total += store.read_document(folder.provision, Provision).seconds
+        if store.exists(folder.initialise):
+            total += store.read_document(folder.initialise, Initialise).seconds
+        for step in store.read_lines(folder.trajectory, Step) if store.exists(folder.trajectory) else ():
+            total += step.model_seconds + step.action_seconds + step.settle_seconds
+    return total or None
