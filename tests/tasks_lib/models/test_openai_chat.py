@@ -1,0 +1,266 @@
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from tasks_lib.models import (
+    Canned,
+    DeadlineError,
+    Fault,
+    FaultKind,
+    ImagePart,
+    Message,
+    ModelSettings,
+    OpenAIChat,
+    Prices,
+    RetryPolicy,
+    ScriptedEndpoint,
+)
+from tasks_lib.records.errors import ConfigurationError, EndpointError, TransientEndpointError
+
+ASK = [Message.of("system", "Be brief."), Message.of("user", "What now?")]
+
+
+@pytest.fixture(scope="module")
+def endpoint():
+    with ScriptedEndpoint() as found:
+        yield found
+
+
+class Waits(list):
+    """A sleep that notes instead of sleeping."""
+
+    def __call__(self, seconds):
+        self.append(seconds)
+
+
+def client(session, *, attempts=3, sleep=None, environ=None, key=None, **changes):
+    settings = session.settings(attempts=attempts, **changes)
+    waits = Waits() if sleep is None else sleep
+    return OpenAIChat("night", settings, api_key=key or session.token, environ=environ or {}, sleep=waits), waits
+
+
+def test_a_reply_with_usage_reasoning_and_cost(endpoint):
+    session = endpoint.open([Canned("It is done.", reasoning="hm")])
+    prices = Prices(input=1.0, output=10.0)
+    chat, _ = client(session, price_per_million=prices, temperature=0.2, seed=7)
+    reply = chat.complete(ASK)
+    assert (reply.text, reply.reasoning, reply.finish_reason, reply.attempts) == ("It is done.", "hm", "stop", 1)
+    assert (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.cached_tokens) == (6, 4, None)
+    assert reply.usage.cost == pytest.approx((6 * 1 + 4 * 10) / 1e6)
+    (request,) = session.requests
+    assert request["messages"] == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "What now?"},
+    ]
+    assert (request["model"], request["temperature"], request["seed"]) == ("scripted", 0.2, 7)
+    assert "max_tokens" not in request
+
+
+def test_pictures_go_as_data_urls(endpoint):
+    session = endpoint.open(["ok"])
+    chat, _ = client(session)
+    chat.complete([Message.of("user", "look", ImagePart(b"\x89PNG", "image/png"))])
+    assert session.requests[0]["messages"][0]["content"] == [
+        {"type": "text", "text": "look"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}},
+    ]
+
+
+def test_missing_usage_stays_missing_and_has_no_cost(endpoint):
+    session = endpoint.open([Canned("x", usage=False)])
+    chat, _ = client(session, price_per_million=Prices(input=1, output=1))
+    usage = chat.complete(ASK).usage
+    assert (usage.input_tokens, usage.output_tokens, usage.cost) == (None, None, None)
+
+
+def test_an_empty_text_is_an_answer(endpoint):
+    chat, waits = client(endpoint.open([Canned("", finish_reason="length")]))
+    reply = chat.complete(ASK)
+    assert (reply.text, reply.finish_reason, waits) == ("", "length", [])
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(FaultKind.CUT),
+        Fault(FaultKind.STATUS, 429, retry_after="2"),
+        Fault(FaultKind.STATUS, 500),
+        Fault(FaultKind.STATUS, 503),
+        Fault(FaultKind.GARBAGE),
+        Fault(FaultKind.GARBAGE, body=""),
+        Fault(FaultKind.GARBAGE, body="[" * 100_000),
+        Fault(FaultKind.TRUNCATED),
+        Fault(FaultKind.SHORT),
+        Fault(FaultKind.NO_CHOICE),
+    ],
+    ids=lambda fault: f"{fault.kind.name}-{fault.status}",
+)
+class TestWhatPasses:
+    def test_is_tried_again(self, endpoint, fault):
+        chat, waits = client(endpoint.open([fault, "late but there"]))
+        reply = chat.complete(ASK)
+        assert (reply.text, reply.attempts, len(waits)) == ("late but there", 2, 1)
+
+    def test_is_given_up_with_endpoint_model_and_advice(self, endpoint, fault):
+        session = endpoint.open([fault] * 3)
+        chat, waits = client(session)
+        with pytest.raises(TransientEndpointError) as caught:
+            chat.complete(ASK)
+        said = str(caught.value)
+        assert f"model 'night' (scripted at {session.base_url})" in said
+        assert "after 3 tries: " in said
+        assert session.token not in said
+        assert len(waits) == 2
+
+
+def test_retry_after_is_kept(endpoint):
+    chat, waits = client(endpoint.open([Fault(FaultKind.STATUS, 429, retry_after="7"), "ok"]))
+    chat.complete(ASK)
+    assert 7.0 <= waits[0] <= 8.0
+
+
+def test_a_retry_after_beyond_the_limit_ends_the_tries(endpoint):
+    chat, waits = client(endpoint.open([Fault(FaultKind.STATUS, 429, retry_after="3600")]))
+    with pytest.raises(TransientEndpointError, match=r"status 429 .* after 1 try"):
+        chat.complete(ASK)
+    assert waits == []
+
+
+def test_a_wait_longer_than_the_callers_time_ends_the_tries(endpoint):
+    chat, waits = client(endpoint.open([Fault(FaultKind.STATUS, 429, retry_after="30")]))
+    with pytest.raises(TransientEndpointError, match="after 1 try") as caught:
+        chat.complete(ASK, seconds=5.0)
+    assert not isinstance(caught.value, DeadlineError)
+    assert waits == []
+
+
+@pytest.mark.parametrize(
+    ("status", "advice"),
+    [
+        (400, "settings"),
+        (401, "api_key_env"),
+        (403, "rights"),
+        (404, "base_url"),
+        (413, "max_long_edge"),
+        (307, "redirects"),
+    ],
+)
+def test_what_no_retry_can_help_ends_at_once(endpoint, status, advice):
+    chat, waits = client(endpoint.open([Fault(FaultKind.STATUS, status)]))
+    with pytest.raises(EndpointError, match=f"status {status}") as caught:
+        chat.complete(ASK)
+    assert not isinstance(caught.value, TransientEndpointError)
+    assert advice in str(caught.value)
+    assert waits == []
+
+
+def test_a_spent_quota_is_no_passing_429(endpoint):
+    body = '{"error": {"message": "You have no credit.", "code": "insufficient_quota"}}'
+    chat, waits = client(endpoint.open([Fault(FaultKind.STATUS, 429, body=body)]))
+    with pytest.raises(EndpointError, match=r"You have no credit.*no credit left"):
+        chat.complete(ASK)
+    assert waits == []
+
+
+def test_a_wrong_key_is_named_by_its_variable(endpoint):
+    session = endpoint.open(["never"])
+    chat, _ = client(session, key="not-the-token-of-it")
+    with pytest.raises(EndpointError, match=r"status 401 .*api_key_env"):
+        chat.complete(ASK)
+    assert session.served == 0
+
+
+def test_an_endpoint_that_is_down(endpoint):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    settings = ModelSettings(base_url=f"http://127.0.0.1:{port}/v1", model="m", attempts=2)
+    chat = OpenAIChat("night", settings, environ={}, sleep=Waits())
+    with pytest.raises(TransientEndpointError, match=r"cannot connect .* after 2 tries: start the server"):
+        chat.complete(ASK)
+
+
+def test_a_proxy_of_the_environment_is_not_asked_for_loopback(endpoint, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    chat, _ = client(endpoint.open(["direct"]))
+    assert chat.complete(ASK).text == "direct"
+
+
+def test_the_callers_time_is_kept_by_a_slow_endpoint(endpoint):
+    chat, waits = client(endpoint.open([Fault(FaultKind.SLOW, seconds=60)]))
+    with pytest.raises(DeadlineError, match="that were left of the budget"):
+        chat.complete(ASK, seconds=0.2)
+    assert waits == []
+
+
+def test_the_callers_time_is_kept_by_an_endpoint_that_drips(endpoint):
+    chat, _ = client(endpoint.open([Fault(FaultKind.DRIP, seconds=0.05)]))
+    with pytest.raises(DeadlineError):
+        chat.complete(ASK, seconds=0.3)
+
+
+def test_the_models_own_limit_is_an_outage_not_the_callers_deadline(endpoint):
+    chat, waits = client(endpoint.open([Fault(FaultKind.SLOW, seconds=60)] * 2), attempts=2, read_seconds=0.1)
+    with pytest.raises(TransientEndpointError, match=r"no whole reply within 0.1 s .* after 2 tries") as caught:
+        chat.complete(ASK, seconds=600)
+    assert not isinstance(caught.value, DeadlineError)
+    assert len(waits) == 1
+
+
+def test_no_time_left_asks_nothing(endpoint):
+    session = endpoint.open(["never"])
+    chat, _ = client(session)
+    with pytest.raises(DeadlineError, match="no time is left"):
+        chat.complete(ASK, seconds=0.0)
+    assert not session.requests
+
+
+def test_a_key_that_the_model_or_the_endpoint_repeats_is_hidden(endpoint):
+    key = "sk-canary-0123456789"
+    session = endpoint.open([])
+    session.token = key
+    session.queue.extend([Canned(f"your key is {key}", reasoning=key)])
+    session.queue.append(Fault(FaultKind.STATUS, 400, body=f'{{"error": "bad key {key}"}}'))
+    chat, _ = client(session, environ={"OTHER_API_KEY": "canary-other-key"})
+    reply = chat.complete(ASK)
+    assert (reply.text, reply.reasoning) == ("your key is [redacted]", "[redacted]")
+    with pytest.raises(EndpointError, match=r"bad key \[redacted\]"):
+        chat.complete(ASK)
+    assert chat.redactor("canary-other-key") == "[redacted]"
+    assert key not in repr(chat.redactor)
+
+
+def test_a_missing_key_names_its_variable():
+    settings = ModelSettings(base_url="http://127.0.0.1:1/v1", model="m", api_key_env="MY_KEY")
+    with pytest.raises(ConfigurationError, match="set the environment variable MY_KEY"):
+        OpenAIChat("night", settings, environ={"MY_KEY": "  "})
+
+
+def test_a_key_that_no_header_can_carry_is_refused_unseen():
+    settings = ModelSettings(base_url="http://127.0.0.1:1/v1", model="m", api_key_env="MY_KEY")
+    with pytest.raises(ConfigurationError, match="no HTTP header") as caught:
+        OpenAIChat("night", settings, environ={"MY_KEY": "schlüssel-geheim"})
+    assert "geheim" not in str(caught.value)
+
+
+def test_a_body_without_end_is_refused(endpoint, monkeypatch):
+    monkeypatch.setattr("tasks_lib.models.openai_chat.LARGEST_BODY", 1000)
+    chat, _ = client(endpoint.open(["x" * 5000]))
+    with pytest.raises(EndpointError, match="more than 0 MiB"):
+        chat.complete(ASK)
+
+
+def test_a_closed_client_opens_anew(endpoint):
+    chat, _ = client(endpoint.open(["a", "b"]))
+    chat.complete(ASK)
+    chat.close()
+    chat.close()
+    assert chat.complete(ASK).text == "b"
+
+
+def test_jitter_follows_the_seed():
+    first, second = RetryPolicy(seed=3), RetryPolicy(seed=3)
+    assert [first.wait(n) for n in (1, 2, 3)] == [second.wait(n) for n in (1, 2, 3)]
