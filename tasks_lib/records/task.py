@@ -93,6 +93,7 @@ class Criterion(Record):
     )
     reads: GetterCall
     compares: MetricCall
+    given: bool = Field(default=False, description="the instruction states the value wanted, on purpose")
     why: Text = Field(min_length=10, description="one sentence: why this is a criterion")
 
 

@@ -1,0 +1,30 @@
+"""Task definitions: how they are loaded, what they are held to, and which of them a benchmark plays."""
+
+from tasks_lib.taskdefs.benchmark import Benchmark, Select, choose, load_benchmark
+from tasks_lib.taskdefs.findings import Finding, Severity, TaskFileError
+from tasks_lib.taskdefs.lint import lint
+from tasks_lib.taskdefs.rules import RULES
+from tasks_lib.taskdefs.task import LoadedTask, load_task
+from tasks_lib.taskdefs.taskset import Problem, TaskSet, find_root, load_all
+from tasks_lib.taskdefs.transcript import Fence, fences, split_transcript
+
+__all__ = [
+    "RULES",
+    "Benchmark",
+    "Fence",
+    "Finding",
+    "LoadedTask",
+    "Problem",
+    "Select",
+    "Severity",
+    "TaskFileError",
+    "TaskSet",
+    "choose",
+    "fences",
+    "find_root",
+    "lint",
+    "load_all",
+    "load_benchmark",
+    "load_task",
+    "split_transcript",
+]

@@ -1,0 +1,73 @@
+"""Hold task folders to every rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+
+from tasks_lib.records import Modality
+from tasks_lib.records.errors import ConfigurationError
+from tasks_lib.taskdefs._folder import TASK_FILE, read_folder
+from tasks_lib.taskdefs.findings import Finding
+from tasks_lib.taskdefs.rules import Known, run_rules
+from tasks_lib.taskdefs.taskset import duplicate, task_folders
+
+
+def lint(
+    path: str | Path,
+    *,
+    getters: Collection[str] | None = None,
+    metrics: Collection[str] | None = None,
+    parse: Callable[[str, Modality], Sequence[str]] | None = None,
+) -> list[Finding]:
+    """Check task definitions.
+
+    Parameters
+    ----------
+    path : str or Path
+        A task's folder, or a root, suite or domain that holds such folders.
+    getters, metrics : collection of str, optional
+        Names that evaluation knows; None leaves the rule out.
+    parse : callable, optional
+        Takes a reply and a modality, returns what is wrong with the reply; None leaves the rule out.
+
+    Returns
+    -------
+    list of Finding
+        Sorted by file, line and rule; empty where all is well.
+
+    Raises
+    ------
+    ConfigurationError
+        If `path` holds no task.
+    """
+    known = Known(getters, metrics, parse)
+    folders = _folders(Path(path))
+    if not folders:
+        msg = f"no task at {path}: name a folder with a {TASK_FILE}, or a root of <suite>/<domain>/<task> folders"
+        raise ConfigurationError(msg)
+    findings: list[Finding] = []
+    first: dict[str, Path] = {}
+    for folder in folders:
+        files = read_folder(folder)
+        findings += [*files.findings, *run_rules(files, known)]
+        if files.task is not None:
+            seen = first.setdefault(files.task.id, folder)
+            if seen != folder:
+                findings.append(duplicate(folder, seen))
+    return sorted(findings)
+
+
+def _folders(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return []
+    if (path / TASK_FILE).exists():
+        return [path]
+    # A root, a suite or a domain: task folders lie three, two or one level below.
+    found = sorted({file.parent for pattern in ("*", "*/*", "*/*/*") for file in path.glob(f"{pattern}/{TASK_FILE}")})
+    whole = [folder for folder in task_folders(path) if not (folder / TASK_FILE).exists() and _looks_like_task(folder)]
+    return sorted({*found, *whole})
+
+
+def _looks_like_task(folder: Path) -> bool:
+    return any((folder / name).exists() for name in ("inputs", "gold", "oracle.md"))
