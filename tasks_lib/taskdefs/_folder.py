@@ -33,7 +33,7 @@ class TaskFolder:
     data : dict
         Content of the files below ``inputs/`` and ``gold/``, by path relative to the folder.
     transcripts : dict
-        Text of the markdown files beside ``task.yaml``, by name, with ``\\n`` line ends.
+        Text of the markdown files beside ``task.yaml``, by name, with line feeds as line ends.
     findings : list of Finding
         What could not be read.
     """
