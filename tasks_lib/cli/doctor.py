@@ -104,9 +104,9 @@ def _store(place: Store) -> Check:
 
 def _fix() -> None:
     """Install the system packages by the script that `make run` uses."""
-    from tasks_lib.taskdefs import default_root
+    from tasks_lib.taskdefs import find_root
 
-    script = default_root().parent / "infra" / "setup.sh"
+    script = find_root().parent / "infra" / "setup.sh"
     if os.geteuid() != 0 and shutil.which("sudo") is None:
         say(f"matassay: only root can install system packages; give an administrator: sudo {script} packages")
         return

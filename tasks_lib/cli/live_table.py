@@ -81,5 +81,7 @@ class LiveTable:
                 phase = event.phase.value if event.phase else "waiting"
                 stage = "" if event.stage == "main" else event.stage
                 steps = self._steps.get(name)
-                table.add_row(Text(name, style="cyan"), stage, phase, f"step {steps}" if steps and phase == "act" else "")
+                table.add_row(
+                    Text(name, style="cyan"), stage, phase, f"step {steps}" if steps and phase == "act" else ""
+                )
         return Group(self._progress, counts, table)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tasks_lib.cli.settings import Settings, store_url
-from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.store import Store
-from tasks_lib.taskdefs import TaskSet, default_root, load_all
+from tasks_lib.taskdefs import Select, TaskSet, choose, find_root, load_all
 
 StoreOption = Annotated[
     str | None, typer.Option("--store", metavar="URL", help="Where runs are kept: a folder or s3://bucket/prefix.")
@@ -38,11 +36,7 @@ def taskdefs_root(given: Path | None) -> Path:
     ConfigurationError
         If the folder does not exist.
     """
-    root = (given or default_root()).resolve()
-    if not root.is_dir():
-        msg = f"no task definitions at {root}: give --taskdefs or set MATASSAY_TASKDEFS to the taskdefs/ of a clone"
-        raise ConfigurationError(msg)
-    return root
+    return find_root(given).resolve()
 
 
 def select(root: Path, suite: str | None, domain: str | None, task: list[str] | None) -> TaskSet:
@@ -53,16 +47,5 @@ def select(root: Path, suite: str | None, domain: str | None, task: list[str] | 
     ConfigurationError
         If an option names something that does not exist.
     """
-    whole = load_all(root)
-    chosen = whole.select(suite=suite, domain=domain, ids=tuple(task or ()))
-    unknown = sorted(set(task or ()) - set(chosen.ids))
-    if unknown or not chosen.ids:
-        wanted = ", ".join(unknown) or f"suite {suite!r}, domain {domain!r}"
-        msg = f"no such task: {wanted}; `matassay tasks list` shows the {len(whole.ids)} that there are"
-        raise ConfigurationError(msg)
-    return chosen
-
-
-def concurrency_limit() -> int:
-    """Return how many episodes this machine can run at once by its processors; each keeps about one busy."""
-    return max(1, os.cpu_count() or 1)
+    wanted = Select(suites=(suite,) if suite else (), domains=(domain,) if domain else (), tasks=tuple(task or ()))
+    return choose(load_all(root), wanted, what="the command line")

@@ -124,9 +124,7 @@ def _manifest(
     tasks: tuple[LoadedTask, ...], digest: str, repeat: int, seed: int, machine: MachineSettings
 ) -> RunManifest:
     episodes = tuple(
-        spec
-        for loaded in tasks
-        for spec in episodes_for([loaded], players_for(loaded.task), trials=repeat, seed=seed)
+        spec for loaded in tasks for spec in episodes_for([loaded], players_for(loaded.task), trials=repeat, seed=seed)
     )
     return make_manifest(
         "prove", episodes, seed=seed, machine=machine, task_set_digest=digest, settings={"hints": True, "retries": 0}

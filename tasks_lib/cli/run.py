@@ -22,7 +22,7 @@ from tasks_lib.cli.options import (
     taskdefs_root,
 )
 from tasks_lib.cli.planning import Selection, manifest_for
-from tasks_lib.cli.settings import Settings, load_settings, settings_file
+from tasks_lib.cli.settings import load_settings, settings_file
 from tasks_lib.episodes import Event, RunOrder, load_engine, open_run, read_manifest
 from tasks_lib.records import RunManifest, RunSummary, VoidReason
 from tasks_lib.reporting import console_table
@@ -156,5 +156,3 @@ def _remark(summary: RunSummary, order: RunOrder) -> None:
         say("desktop tasks were left out: run `matassay doctor --fix` as root, or give an administrator its command")
     if summary.void:
         say(f"redo them with: matassay retry {summary.run_id} --store {order.store_url}")
-
-

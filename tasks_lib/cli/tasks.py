@@ -75,7 +75,7 @@ def lint_tasks(
 
     Example: matassay lint taskdefs/mattoolbench/xps
     """
-    from tasks_lib.agents import transcript_problems
+    from tasks_lib.agents import reply_problems
     from tasks_lib.evaluation import getter_names, metric_names
     from tasks_lib.taskdefs import lint
 
@@ -84,7 +84,7 @@ def lint_tasks(
         if not target.exists():
             say(f"matassay: nothing to check at {target}: give a folder that holds task.yaml files")
             raise typer.Exit(Exit.WRONG_USE)
-        findings = lint(target, getters=getter_names(), metrics=metric_names(), transcript=transcript_problems)
+        findings = lint(target, getters=getter_names(), metrics=metric_names(), parse=reply_problems)
     if json:
         print_json([finding.as_dict() for finding in findings])
     else:
@@ -92,5 +92,3 @@ def lint_tasks(
             out.print(str(finding), markup=False, soft_wrap=True)
         out.print(f"{len(findings)} findings")
     raise typer.Exit(Exit.WRONG_USE if findings else Exit.DONE)
-
-

@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tasks_lib.episodes import grading, live
 from tasks_lib.episodes.attempts import Attempt, begin, check_room, write_void
 from tasks_lib.episodes.progress import tell
-from tasks_lib.episodes.work import EpisodeWork, missing
+from tasks_lib.episodes.work import EpisodeWork, load_work, missing
 from tasks_lib.records import (
     Ending,
     Evidence,
@@ -25,12 +26,11 @@ from tasks_lib.records import (
     Stage,
     Verb,
     Verdict,
-    VoidReason,
     VoidRecord,
 )
-from tasks_lib.records.errors import MatAssayError, policy_for
+from tasks_lib.records.errors import MatAssayError, TaskError, policy_for
 from tasks_lib.sandbox import Machine
-from tasks_lib.store import AttemptFolder
+from tasks_lib.store import AttemptFolder, EpisodeFolder, RunFolder, Store
 
 
 class EpisodeVoidError(MatAssayError):
@@ -91,16 +91,45 @@ async def drive(work: EpisodeWork, phases: Phases) -> Verdict:
         try:
             return await course.run()
         except BaseException as error:
-            policy = policy_for(error)
-            record = course.void(error, policy.reason)
-            if policy.verb is Verb.RETRY and turn < tries:
+            record = course.void(error)
+            if policy_for(error).verb is Verb.RETRY and turn < tries:
                 continue
-            tell("episode-ended", work.run_id, work.spec.id, attempt=course.number, phase=record.phase,
-                 outcome=Outcome.VOID, reason=record.reason, message=record.message)  # fmt: skip
+            _tell_void(work.folder, course.number, record)
             if isinstance(error, asyncio.CancelledError | KeyboardInterrupt):
                 raise
             raise EpisodeVoidError(work.spec.id, record) from error
     raise AssertionError(tries)
+
+
+async def run_episode(
+    store: Store,
+    run_id: str,
+    episode_id: str,
+    taskdefs: Path,
+    phases: Phases,
+    *,
+    models_file: Path | None = None,
+    flow_run_id: str | None = None,
+) -> Verdict:
+    """Load an episode and drive it; a task that cannot be read is VOID(task) like any other.
+
+    Raises
+    ------
+    EpisodeVoidError
+        If the episode is VOID.
+    ConfigurationError
+        If the run or the episode is unknown, or the models file is broken.
+    """
+    try:
+        work = await asyncio.to_thread(
+            load_work, store, run_id, episode_id, taskdefs, models_file=models_file, flow_run_id=flow_run_id
+        )
+    except TaskError as error:
+        folder = RunFolder(store, run_id).episode(episode_id)
+        record = write_void(folder, None, Phase.PROVISION, "main", error)
+        _tell_void(folder, 0, record)
+        raise EpisodeVoidError(episode_id, record) from error
+    return await drive(work, phases)
 
 
 class _Course:
@@ -123,7 +152,7 @@ class _Course:
         check_room(work.store)
         need = missing(work)
         evidence = dict(need.evidence)
-        self.attempt = await asyncio.to_thread(begin, work, new=bool(need.stages))
+        self.attempt = await asyncio.to_thread(begin, work.folder, new=bool(need.stages), flow_run_id=work.flow_run_id)
         try:
             tell("episode-started", work.run_id, work.spec.id, attempt=self.number)
             for stage in work.task.stages:
@@ -146,7 +175,9 @@ class _Course:
     async def _live(self, stage: Stage) -> Evidence:
         assert self.attempt is not None  # noqa: S101
         work, folder = self.work, self.attempt.folder
-        machine: Machine = await self._phase(Phase.PROVISION, _never_orphaned(self.phases.provision(work, folder, stage)))
+        machine: Machine = await self._phase(
+            Phase.PROVISION, _never_orphaned(self.phases.provision(work, folder, stage))
+        )
         try:
             self.attempt.holds(machine)
             await self._phase(Phase.INITIALISE, self.phases.initialise(work, folder, stage, machine))
@@ -168,9 +199,14 @@ class _Course:
         tell("phase-ended", self.work.run_id, self.work.spec.id, **place)
         return result
 
-    def void(self, error: BaseException, reason: VoidReason) -> VoidRecord:
+    def void(self, error: BaseException) -> VoidRecord:
         """Write ``void.json`` and return it; a store that cannot take it leaves the record in memory."""
-        return write_void(self.work, self.attempt, reason, self.phase, self.stage.id, error)
+        return write_void(self.work.folder, self.attempt, self.phase, self.stage.id, error)
+
+
+def _tell_void(episode: EpisodeFolder, attempt: int, record: VoidRecord) -> None:
+    tell("episode-ended", episode.run_id, episode.episode_id, attempt=attempt, phase=record.phase,
+         outcome=Outcome.VOID, reason=record.reason, message=record.message)  # fmt: skip
 
 
 async def _never_orphaned(provisioning: Awaitable[Machine]) -> Machine:

@@ -111,6 +111,8 @@ def load_engine() -> Engine:
     """
     found = sorted(entry_points(group="matassay.engine"), key=lambda entry: entry.name)
     if not found:
-        msg = "no engine is installed under the entry point group 'matassay.engine': run `make run` or `pip install -e .`"
+        msg = (
+            "no engine is installed under the entry point group 'matassay.engine': run `make run` or `pip install -e .`"
+        )
         raise ConfigurationError(msg)
     return cast("Engine", found[0].load())

@@ -45,6 +45,11 @@ def nothing_to_take(records: tuple[HandoffRecord, ...]) -> bool:
 
 def evaluate(work: EpisodeWork, attempt: AttemptFolder, evidence: dict[str, Evidence]) -> Verdict:
     """Judge the evidence and write ``verdict.json``; the same evidence gives the same bytes."""
-    verdict = judge(work.task, work.loaded.digest, work.loaded.gold(), evidence, work.store.get_blob)
+    verdict = judged(work, evidence)
     work.store.write_document(attempt.verdict, verdict)
     return verdict
+
+
+def judged(work: EpisodeWork, evidence: dict[str, Evidence]) -> Verdict:
+    """Judge the evidence of all stages; nothing is written."""
+    return judge(work.task, work.loaded.digest, work.loaded.gold(), evidence, work.store.get_blob)

@@ -87,7 +87,7 @@ def initialise(work: EpisodeWork, attempt: AttemptFolder, stage: Stage, machine:
 
 
 def _inputs(work: EpisodeWork, stage: Stage) -> dict[str, bytes]:
-    return {entry.path: work.loaded.input_bytes(entry) for entry in stage.inputs}
+    return {entry.path: work.loaded.input_bytes(entry.path) for entry in stage.inputs}
 
 
 def _handed_over(work: EpisodeWork, stage: Stage) -> dict[str, bytes]:

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
-from tasks_lib.records import EpisodeSpec, Json, MachineSettings, RunManifest, episode_id, now, slug
+from tasks_lib.records import EpisodeSpec, Json, MachineSettings, Modality, RunManifest, episode_id, now, slug
 from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.store import RunFolder, Store
-from tasks_lib.taskdefs import LoadedTask
+from tasks_lib.taskdefs import LoadedTask, Problem
 
 _NAMED_PACKAGES = ("matassay", "prefect", "pydantic", "pymatgen", "rapidocr", "numpy")
 
@@ -56,25 +56,40 @@ def episodes_for(
         Ordered by trial, task and player, so that an interrupted run has done whole trials first.
     """
     return tuple(
-        _spec(loaded, player, trial, seed)
+        _episode(loaded.id, loaded.digest, loaded.task.modality, player, trial, seed)
         for trial in range(1, trials + 1)
         for loaded in tasks
         for player in players
     )
 
 
-def _spec(loaded: LoadedTask, player: Player, trial: int, seed: int) -> EpisodeSpec:
-    identity = episode_id(loaded.task.id, player.label, trial)
+def unreadable_episodes(
+    problems: Iterable[Problem], players: Iterable[Player], *, trials: int, seed: int
+) -> tuple[EpisodeSpec, ...]:
+    """Plan the episodes of tasks that cannot be read: they stay in the denominators, as VOID(task)."""
+    unread = hashlib.sha256(b"unreadable").hexdigest()
+    return tuple(
+        _episode(problem.task_id, unread, None, player, trial, seed)
+        for trial in range(1, trials + 1)
+        for problem in problems
+        for player in players
+    )
+
+
+def _episode(
+    task_id: str, digest: str, modality: Modality | None, player: Player, trial: int, seed: int
+) -> EpisodeSpec:
+    identity = episode_id(task_id, player.label, trial)
     return EpisodeSpec(
         id=identity,
-        task_id=loaded.task.id,
-        task_digest=loaded.digest,
+        task_id=slug(task_id),
+        task_digest=digest,
         agent=player.agent,
         model=player.model,
         variant=player.variant,
         trial=trial,
         seed=seed_of(seed, identity),
-        modality=loaded.task.modality,
+        modality=modality,
     )
 
 
@@ -136,7 +151,7 @@ def open_run(store: Store, manifest: RunManifest) -> RunManifest:
     ConfigurationError
         If the run exists with other episodes or another task set: its manifest is never changed.
     """
-    path = RunFolder(manifest.run_id).manifest
+    path = RunFolder(store, manifest.run_id).manifest
     if store.create(path, manifest.to_json().encode("utf-8")):
         return manifest
     there = store.read_document(path, RunManifest)

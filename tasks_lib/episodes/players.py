@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tasks_lib.agents import Agent, apply_near_miss, make_agent
+from tasks_lib.agents import Agent, make_agent
 from tasks_lib.episodes.work import EpisodeWork
-from tasks_lib.records import NearMiss, Stage, Step
+from tasks_lib.records import Stage, Step
 from tasks_lib.records.errors import ConfigurationError, TaskError
 from tasks_lib.store import RunFolder
 
@@ -39,30 +39,33 @@ def agent_for(work: EpisodeWork, stage: Stage) -> Agent:
 def _transcript(work: EpisodeWork, stage: Stage) -> tuple[str, ...]:
     spec = work.spec
     if spec.agent == "oracle":
-        replies = work.loaded.transcript("oracle", stage.id)
-        return apply_near_miss(replies, _near_miss(work), work.task, stage) if spec.variant else replies
+        return _oracle(work, stage)
     if spec.agent == "scripted-llm":
-        return work.loaded.transcript("scripted", stage.id)
+        # Not every task ships one: without it the model says DONE at once.
+        return work.loaded.transcript("scripted", stage.id) if work.loaded.has_transcript("scripted", stage.id) else ()
     if spec.agent == "replay":
         return _recorded(work, stage)
     return ()
 
 
-def _near_miss(work: EpisodeWork) -> NearMiss:
-    for near_miss in work.task.near_misses:
-        if near_miss.id == work.spec.variant:
-            return near_miss
-    msg = f"task {work.task.id} has no near miss {work.spec.variant!r}: mend the run's manifest or the task file"
-    raise TaskError(msg)
+def _oracle(work: EpisodeWork, stage: Stage) -> tuple[str, ...]:
+    variant = work.spec.variant
+    if variant is None:
+        return work.loaded.transcript("oracle", stage.id)
+    try:
+        return work.loaded.near_miss(variant, stage.id)
+    except KeyError:
+        msg = f"task {work.task.id} has no near miss {variant!r}: mend the run's manifest or the task file"
+        raise TaskError(msg) from None
 
 
 def _recorded(work: EpisodeWork, stage: Stage) -> tuple[str, ...]:
     """Read the replies of the newest attempt of the episode that the settings name as the one to replay."""
     source = work.manifest.settings.get("replay", {})
-    episode = RunFolder(str(source.get("run"))).episode(
+    episode = RunFolder(work.store, str(source.get("run"))).episode(
         str(source.get("episode") or work.spec.id.replace("--replay--", f"--{source.get('agent')}--"))
     )
-    for number in sorted(episode.attempts(work.store), reverse=True):
+    for number in reversed(episode.attempts()):
         path = episode.attempt(number).stage(stage.id).trajectory
         if work.store.exists(path):
             return tuple(step.reply for step in work.store.read_lines(path, Step))

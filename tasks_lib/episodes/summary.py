@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tasks_lib.episodes.plan import Player
+from tasks_lib.episodes.work import read_manifest
 from tasks_lib.records import (
     Ending,
     EpisodeResult,
@@ -21,8 +23,6 @@ from tasks_lib.records import (
     VoidRecord,
     now,
 )
-from tasks_lib.episodes.plan import Player
-from tasks_lib.episodes.work import read_manifest
 from tasks_lib.statistics import agent_rows
 from tasks_lib.store import AttemptFolder, RunFolder, Store
 
@@ -65,7 +65,7 @@ def summarise(
 
 def write_summary(store: Store, summary: RunSummary) -> None:
     """Write ``summary.json``."""
-    store.write_document(RunFolder(summary.run_id).summary, summary)
+    store.write_document(RunFolder(store, summary.run_id).summary, summary)
 
 
 @dataclass
@@ -80,11 +80,11 @@ class _Found:
 def _result(
     store: Store, manifest: RunManifest, spec: EpisodeSpec, task: Task | None, unwritten: VoidRecord | None
 ) -> EpisodeResult:
-    folder = RunFolder(manifest.run_id).episode(spec.id)
-    numbers = folder.attempts(store)
-    found = _look(store, [folder.attempt(number) for number in sorted(numbers, reverse=True)])
+    folder = RunFolder(store, manifest.run_id).episode(spec.id)
+    attempts = [folder.attempt(number) for number in reversed(folder.attempts())]
+    found = _look(store, attempts)
     void = None if found.verdict else (found.void or unwritten)
-    evidence = _evidence(store, [folder.attempt(number) for number in sorted(numbers, reverse=True)], task)
+    evidence = _evidence(store, attempts, task)
     points = found.verdict.points if found.verdict else (task.points if task else 0)
     return EpisodeResult(
         id=spec.id,

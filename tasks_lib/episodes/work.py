@@ -38,7 +38,7 @@ class EpisodeWork:
     @property
     def folder(self) -> EpisodeFolder:
         """The episode's place in the store."""
-        return RunFolder(self.run_id).episode(self.spec.id)
+        return RunFolder(self.store, self.run_id).episode(self.spec.id)
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,8 @@ class Missing:
     ----------
     verdict : Verdict or None
         There already: nothing is missing.
+    place : AttemptFolder or None
+        The attempt that holds the verdict.
     evidence : dict of str to Evidence
         Stages whose evidence is in the store, by the stage's id.
     stages : tuple of Stage
@@ -58,6 +60,7 @@ class Missing:
     verdict: Verdict | None
     evidence: dict[str, Evidence]
     stages: tuple[Stage, ...]
+    place: AttemptFolder | None = None
 
 
 def read_manifest(store: Store, run_id: str) -> RunManifest:
@@ -68,7 +71,7 @@ def read_manifest(store: Store, run_id: str) -> RunManifest:
     ConfigurationError
         If the store holds no such run.
     """
-    path = RunFolder(run_id).manifest
+    path = RunFolder(store, run_id).manifest
     if not store.exists(path):
         known = ", ".join(store.children("runs")) or "none"
         msg = f"no run {run_id!r} in {store.url} (runs there: {known}): check --store and the run's name"
@@ -125,21 +128,22 @@ def missing(work: EpisodeWork) -> Missing:
     """
     store, folder = work.store, work.folder
     evidence: dict[str, Evidence] = {}
-    for number in sorted(folder.attempts(store), reverse=True):
+    verdict, place = None, None
+    for number in reversed(folder.attempts()):
         attempt = folder.attempt(number)
-        if store.exists(attempt.verdict):
-            return Missing(store.read_document(attempt.verdict, Verdict), evidence, ())
+        if verdict is None and store.exists(attempt.verdict):
+            verdict, place = store.read_document(attempt.verdict, Verdict), attempt
         for stage in work.task.stages:
             path = attempt.stage(stage.id).evidence
             if stage.id not in evidence and store.exists(path):
                 evidence[stage.id] = store.read_document(path, Evidence)
-    return Missing(None, evidence, tuple(stage for stage in work.task.stages if stage.id not in evidence))
+    absent = tuple(stage for stage in work.task.stages if stage.id not in evidence)
+    return Missing(verdict, evidence, () if verdict else absent, place)
 
 
 def last_void(work: EpisodeWork) -> VoidRecord | None:
     """Return why the newest attempt is VOID, or None."""
-    numbers = work.folder.attempts(work.store)
-    if not numbers:
+    attempt = work.folder.last()
+    if attempt is None or not work.store.exists(attempt.void):
         return None
-    attempt: AttemptFolder = work.folder.attempt(numbers[-1])
-    return work.store.read_document(attempt.void, VoidRecord) if work.store.exists(attempt.void) else None
+    return work.store.read_document(attempt.void, VoidRecord)

@@ -1,0 +1,66 @@
+"""Episodes: planning a run, the phases as plain functions, the course from what is missing to the verdict."""
+
+from tasks_lib.episodes.attempts import Attempt, begin, check_room, least_free_bytes, write_void
+from tasks_lib.episodes.conclusion import conclude, outcome_of
+from tasks_lib.episodes.driver import EpisodeVoidError, Phases, drive, plain_phases, run_episode
+from tasks_lib.episodes.engine import Engine, Executor, RunOrder, ServeOrder, load_engine
+from tasks_lib.episodes.grading import evaluate, hand_over, judged
+from tasks_lib.episodes.live import act, collect, initialise, provision
+from tasks_lib.episodes.plan import Player, episodes_for, make_manifest, open_run, unreadable_episodes
+from tasks_lib.episodes.progress import Event, EventKind, Listener, listening, tell
+from tasks_lib.episodes.proofs import Proof, check_proof, players_for, proof_rows, unproved
+from tasks_lib.episodes.rescoring import Rescored, rescore_run
+from tasks_lib.episodes.summary import summarise, write_summary
+from tasks_lib.episodes.work import EpisodeWork, Missing, last_void, load_work, missing, read_manifest
+
+__all__ = [
+    "Attempt",
+    "Engine",
+    "EpisodeVoidError",
+    "EpisodeWork",
+    "Event",
+    "EventKind",
+    "Executor",
+    "Listener",
+    "Missing",
+    "Phases",
+    "Player",
+    "Proof",
+    "Rescored",
+    "RunOrder",
+    "ServeOrder",
+    "act",
+    "begin",
+    "check_proof",
+    "check_room",
+    "collect",
+    "conclude",
+    "drive",
+    "episodes_for",
+    "evaluate",
+    "hand_over",
+    "initialise",
+    "judged",
+    "last_void",
+    "least_free_bytes",
+    "listening",
+    "load_engine",
+    "load_work",
+    "make_manifest",
+    "missing",
+    "open_run",
+    "outcome_of",
+    "plain_phases",
+    "players_for",
+    "proof_rows",
+    "provision",
+    "read_manifest",
+    "rescore_run",
+    "run_episode",
+    "summarise",
+    "tell",
+    "unproved",
+    "unreadable_episodes",
+    "write_summary",
+    "write_void",
+]

@@ -1,0 +1,53 @@
+"""The end of a run: the aggregate and the report, written anew as often as wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tasks_lib.episodes.summary import summarise, write_summary
+from tasks_lib.records import RunSummary, Verdict, VoidRecord
+from tasks_lib.records.errors import StoreError
+from tasks_lib.reporting import write_report
+from tasks_lib.store import RunFolder, Store
+from tasks_lib.taskdefs import load_all
+
+
+def conclude(store: Store, run_id: str, taskdefs: Path, voids: Mapping[str, VoidRecord] | None = None) -> RunSummary:
+    """Aggregate a run, write ``summary.json`` and the report.
+
+    Parameters
+    ----------
+    store, run_id
+        The run.
+    taskdefs : Path
+        Root of the task definitions, for titles and instructions.
+    voids : mapping of str to VoidRecord, optional
+        VOID episodes whose ``void.json`` could not be written.
+
+    Returns
+    -------
+    RunSummary
+        Also where the store has no room left to write it.
+    """
+    tasks = {loaded.id: loaded.task for loaded in load_all(taskdefs).tasks}
+    summary = summarise(store, run_id, tasks, voids)
+    try:
+        write_summary(store, summary)
+        write_report(store, run_id, tasks)
+    except (OSError, StoreError):
+        if not voids:
+            raise
+    return summary
+
+
+def outcome_of(store: Store, run_id: str, episode_id: str) -> Verdict | VoidRecord | None:
+    """Return what became of an episode: its verdict, why it is VOID, or None where neither is in the store."""
+    episode = RunFolder(store, run_id).episode(episode_id)
+    attempts = [episode.attempt(number) for number in reversed(episode.attempts())]
+    for attempt in attempts:
+        if store.exists(attempt.verdict):
+            return store.read_document(attempt.verdict, Verdict)
+    if attempts and store.exists(attempts[0].void):
+        return store.read_document(attempts[0].void, VoidRecord)
+    return None
