@@ -15,9 +15,7 @@ from tasks_lib.episodes import ServeOrder, load_engine
 
 def serve(
     store: StoreOption = None,
-    port: Annotated[
-        int | None, typer.Option("--port", min=0, max=65535, help="Port on loopback; 0: a free one.")
-    ] = None,
+    port: Annotated[int | None, typer.Option("--port", min=0, max=65535, help="On loopback; 0: a free one.")] = None,
     state: Annotated[Path, typer.Option("--state", help="Folder of the database and the server's files.")] = Path(
         ".state"
     ),

@@ -1,0 +1,96 @@
+"""A proof holds exactly where the oracle scores all, doing nothing scores none, and a near miss fails its criteria."""
+
+from __future__ import annotations
+
+import pytest
+
+from tasks_lib.episodes import Player, Proof, check_proof, players_for, proof_rows, unproved
+from tasks_lib.records import (
+    CriterionRecord,
+    EpisodeSpec,
+    NearMiss,
+    Outcome,
+    Phase,
+    Task,
+    Verdict,
+    VoidReason,
+    VoidRecord,
+    now,
+)
+from tasks_lib.taskdefs import load_all
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    return next(loaded.task for loaded in load_all().tasks if len(loaded.task.criteria) > 1)
+
+
+def _verdict(task: Task, failed: set[str]) -> Verdict:
+    records = tuple(
+        CriterionRecord(id=c.id, points=c.points, passed=c.id not in failed, why="as the test says")
+        for c in task.criteria
+    )
+    return Verdict(
+        task_id=task.id,
+        task_digest="0" * 64,
+        outcome=Outcome.FAIL if failed else Outcome.PASS,
+        points=task.points,
+        earned=sum(record.earned for record in records),
+        criteria=records,
+    )
+
+
+def _spec(task: Task, player: Player) -> EpisodeSpec:
+    return EpisodeSpec(
+        id="e", task_id=task.id, task_digest="0" * 64, agent=player.agent, variant=player.variant, seed=0,
+        modality=task.modality,
+    )  # fmt: skip
+
+
+def test_everybody_who_has_to_play_does(task: Task) -> None:
+    players = players_for(task)
+    assert players[:2] == (Player("oracle"), Player("nop"))
+    assert [player.variant for player in players[2:]] == [near_miss.id for near_miss in task.near_misses]
+
+
+def test_the_oracle_has_to_score_everything(task: Task) -> None:
+    oracle = _spec(task, Player("oracle"))
+    assert check_proof(task, oracle, _verdict(task, set())).holds
+    proof = check_proof(task, oracle, _verdict(task, {task.criteria[0].id}))
+    assert not proof.holds
+    assert task.criteria[0].id in proof.why
+
+
+def test_doing_nothing_has_to_score_nothing(task: Task) -> None:
+    nop = _spec(task, Player("nop"))
+    ids = {criterion.id for criterion in task.criteria}
+    assert check_proof(task, nop, _verdict(task, ids)).holds
+    assert not check_proof(task, nop, _verdict(task, ids - {task.criteria[0].id})).holds
+
+
+def test_a_near_miss_has_to_fail_its_criteria_and_no_other(task: Task) -> None:
+    first, second = task.criteria[0].id, task.criteria[1].id
+    near_miss = NearMiss(id="close", what="nearly right", replace={"a": "b"}, fails=(first,))
+    edited = task.model_copy(update={"near_misses": (near_miss,)})
+    spec = _spec(edited, Player("oracle", variant="close"))
+    assert check_proof(edited, spec, _verdict(edited, {first})).holds
+    passes = check_proof(edited, spec, _verdict(edited, set()))
+    assert not passes.holds
+    assert f"passes {first}" in passes.why
+    more = check_proof(edited, spec, _verdict(edited, {first, second}))
+    assert not more.holds
+    assert f"fails {second} too" in more.why
+
+
+@pytest.mark.parametrize("agent", ["oracle", "nop"])
+def test_what_was_not_played_proves_nothing(task: Task, agent: str) -> None:
+    void = VoidRecord(reason=VoidReason.NO_DESKTOP, phase=Phase.PROVISION, exception="E", message="no X", when=now())
+    spec = _spec(task, Player(agent))
+    assert not check_proof(task, spec, None).holds
+    assert "VOID(no desktop)" in check_proof(task, spec, void).why
+
+
+def test_proofs_are_shown_by_task_and_the_failed_ones_found() -> None:
+    good, bad = Proof("b", "nop", 1, True, ""), Proof("a", "oracle", 1, False, "")
+    assert unproved([good, bad]) == (bad,)
+    assert list(proof_rows([good, bad])) == ["a", "b"]
