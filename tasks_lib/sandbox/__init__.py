@@ -1,0 +1,17 @@
+"""Machines that agents work on: providers, the control server inside, and `Computer`, its client."""
+
+from tasks_lib.sandbox.computer import SCROLL_NOTCHES, Computer
+from tasks_lib.sandbox.machine import Machine, Provider, provider, reap
+from tasks_lib.sandbox.results import FileEntry, ScriptResult, Sight
+
+__all__ = [
+    "SCROLL_NOTCHES",
+    "Computer",
+    "FileEntry",
+    "Machine",
+    "Provider",
+    "ScriptResult",
+    "Sight",
+    "provider",
+    "reap",
+]

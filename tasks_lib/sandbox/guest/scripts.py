@@ -1,0 +1,188 @@
+"""A script of the agent, run in the episode's Python environment or by Veusz, and ended with all that it started."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from .faults import RefusedError
+from .files import WorkFolder
+from .processes import Child, Children
+
+OUTPUT_BYTES = 64 * 1024
+MAX_SCRIPT_CHARACTERS = 1_000_000
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
+_POLL = 0.2
+_FREE_BYTES = 512 * 1024 * 1024  # a script ends before it fills the host's disk
+
+
+class ScriptRequest(BaseModel):
+    """What is to run."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: str = Field(max_length=MAX_SCRIPT_CHARACTERS)
+    kind: Literal["python", "veusz"] = "python"
+    name: str = Field(default="script", pattern=_NAME.pattern + "$")
+    seconds: float = Field(default=120.0, gt=0, le=86_400)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a script went; `returncode` is negative where a signal ended it."""
+
+    stdout: str
+    stderr: str
+    returncode: int
+    timed_out: bool
+    truncated: bool
+    seconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the outcome as JSON can hold it."""
+        return asdict(self)
+
+
+class Scripts:
+    """Runs one script at a time.
+
+    Parameters
+    ----------
+    children, files, python
+        Process table, work folder, and the interpreter of the episode's environment.
+    environment : mapping
+        Environment of the scripts.
+    """
+
+    def __init__(self, children: Children, files: WorkFolder, python: str, environment: Mapping[str, str]) -> None:
+        self._children = children
+        self._files = files
+        self._python = python
+        self._environment = dict(environment)
+        self._one = threading.Lock()
+
+    def run(self, request: ScriptRequest) -> Outcome:
+        """Write the script into the work folder and run it there.
+
+        Raises
+        ------
+        RefusedError
+            If another script runs, Veusz is missing, or a process of the script cannot be ended (``broken``).
+        """
+        if not self._one.acquire(blocking=False):
+            msg = "another script still runs on this machine: wait for its end"
+            raise RefusedError(msg)
+        try:
+            return self._run(request)
+        finally:
+            self._one.release()
+
+    def _run(self, request: ScriptRequest) -> Outcome:
+        argv, environment = self._command(request)
+        keep = {process.key for process in self._children.strays()}
+        began = time.monotonic()
+        read_out, write_out = os.pipe()
+        read_err, write_err = os.pipe()
+        try:
+            child = self._children.start(
+                argv,
+                request.name,
+                lasting=False,
+                cwd=self._files.root,
+                env=environment,
+                stdout=write_out,
+                stderr=write_err,
+            )
+        except OSError as problem:
+            os.close(read_out)
+            os.close(read_err)
+            msg = f"the script cannot be started: {problem}"
+            raise RefusedError(msg, "broken") from problem
+        finally:
+            os.close(write_out)
+            os.close(write_err)
+        streams = [_Capture(os.fdopen(read_out, "rb")), _Capture(os.fdopen(read_err, "rb"))]
+        ended, full = self._wait(child, began + request.seconds)
+        seconds = time.monotonic() - began
+        gone = self._children.end_strays(keep)
+        code = self._children.wait(child, 5.0)
+        for stream in streams:
+            stream.finish()
+        if not gone or code is None:
+            msg = f"processes of the script {request.name!r} do not end: the machine is not usable any more"
+            raise RefusedError(msg, "broken")
+        out, err = streams
+        note = "\nThe script was ended: the disk is nearly full; write less.\n" if full else ""
+        return Outcome(
+            stdout=out.text(),
+            stderr=err.text() + note,
+            returncode=code,
+            timed_out=not ended and not full,
+            truncated=out.truncated or err.truncated,
+            seconds=seconds,
+        )
+
+    def _wait(self, child: Child, end: float) -> tuple[bool, bool]:
+        """Wait for the script itself; return whether it ended, and whether the disk ran full."""
+        while True:
+            left = end - time.monotonic()
+            if left <= 0:
+                return child.code is not None, False
+            if self._children.wait(child, min(left, _POLL)) is not None:
+                return True, False
+            if shutil.disk_usage(self._files.root).free < _FREE_BYTES:
+                return False, True
+
+    def _command(self, request: ScriptRequest) -> tuple[list[str], dict[str, str]]:
+        if request.kind == "python":
+            name = f"{request.name.removesuffix('.py')}.py"
+            self._files.write(name, request.text.encode("utf-8", "replace"))
+            binary = str(Path(self._python).parent)
+            environment = self._environment | {"PATH": f"{binary}:{self._environment['PATH']}", "PYTHONUNBUFFERED": "1"}
+            return [self._python, name], environment
+        veusz = shutil.which("veusz", path=self._environment["PATH"])
+        if veusz is None:
+            msg = "Veusz is not installed on the machine: install the system package veusz"
+            raise RefusedError(msg, "no-desktop")
+        stem = request.name.removesuffix(".vsz")
+        self._files.write(f"{stem}.vsz", request.text.encode("utf-8", "replace"))
+        exports = [part for ending in ("pdf", "png") for part in ("--export", f"{stem}.{ending}")]
+        return [veusz, *exports, f"{stem}.vsz", f"{stem}.vsz"], self._environment | {"QT_QPA_PLATFORM": "offscreen"}
+
+
+class _Capture:
+    """Reads a pipe to its end, keeps the first `OUTPUT_BYTES` and throws the rest away."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._kept = bytearray()
+        self.truncated = False
+        self._thread = threading.Thread(target=self._drain, name="capture", daemon=True)
+        self._thread.start()
+
+    def finish(self) -> None:
+        """Wait for the end of the pipe; all its writers are gone by now."""
+        self._thread.join(5.0)
+
+    def text(self) -> str:
+        """Return what was kept, bytes that are no UTF-8 replaced."""
+        return bytes(self._kept).decode("utf-8", "replace")
+
+    def _drain(self) -> None:
+        with self._stream:
+            while True:
+                piece = os.read(self._stream.fileno(), 65_536)
+                if not piece:
+                    return
+                room = OUTPUT_BYTES - len(self._kept)
+                self._kept += piece[:room]
+                self.truncated = self.truncated or len(piece) > room

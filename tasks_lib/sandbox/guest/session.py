@@ -1,0 +1,187 @@
+"""A machine's desktop as the server uses it: one lock, one place that carries out actions."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import subprocess
+import threading
+import time
+from typing import Any
+
+from Xlib.display import Display
+
+from . import actions
+from .clipboard import Clipboard
+from .desktop import Desktop
+from .faults import RefusedError
+from .keyboard import Keyboard
+from .pointer import LEFT, RIGHT, Pointer
+from .processes import Child, Children
+from .screen import Screen
+from .settings import GuestSettings
+from .windows import Window, Windows
+
+_TAIL_BYTES = 4096
+_COPY_SECONDS = 1.0
+
+
+class Session:
+    """The running desktop.
+
+    Parameters
+    ----------
+    settings : GuestSettings
+        Screen and folders.
+    children : Children
+        Starts the desktop's programs.
+    """
+
+    def __init__(self, settings: GuestSettings, children: Children) -> None:
+        self._children = children
+        self._settings = settings
+        self.desktop = Desktop(settings, children)
+        os.environ["XAUTHORITY"] = self.desktop.environment["XAUTHORITY"]
+        name = self.desktop.environment["DISPLAY"]
+        self._lock = threading.RLock()
+        self._display = Display(name)
+        self.keyboard = Keyboard(self._display)  # before any program starts: the key map is then as it stays
+        self.pointer = Pointer(self._display)
+        self.windows = Windows(self._display)
+        self.screen = Screen(self.desktop.frame_file)
+        self.clipboard = Clipboard(name)
+        self.desktop.wait_for_manager(self._display)
+        self._programs: list[Child] = []
+        self._watcher = Windows(Display(name))
+        self._watch_lock = threading.Lock()
+
+    def observe(self) -> dict[str, Any]:
+        """Return screen size, window list and clipboard."""
+        self.desktop.check()
+        with self._lock:
+            windows = self.windows.all()
+        return {
+            "width": self.screen.width,
+            "height": self.screen.height,
+            "windows": [window.as_dict() for window in windows],
+            "clipboard": self.clipboard.text(),
+        }
+
+    def wait_for_window(self, title: str, seconds: float) -> Window:
+        """Wait for a window; the refusal names programs that ended meanwhile, with their last words."""
+        with self._watch_lock:
+            try:
+                return self._watcher.wait_for(title, seconds, self.desktop.check)
+            except RefusedError as refusal:
+                if refusal.kind != "no-window":
+                    raise
+                ended = "".join(_last_words(child) for child in self._programs if child.code is not None)
+                raise RefusedError(refusal.message + ended, refusal.kind) from None
+
+    def perform(self, action: actions.Action) -> dict[str, Any]:
+        """Carry out one action and return what it answers."""
+        self.desktop.check()
+        with self._lock:
+            return self._perform(action) or {}
+
+    def which(self, program: str) -> str | None:
+        """Return where a program lies, or None."""
+        if "/" in program or program.startswith("-") or "\0" in program:
+            return None
+        return shutil.which(program, path=self.desktop.environment["PATH"])
+
+    def _perform(self, action: actions.Action) -> dict[str, Any] | None:
+        match action:
+            case actions.Move():
+                self.pointer.move(action.x, action.y)
+            case actions.Click(kind="click"):
+                self.pointer.click(LEFT)
+            case actions.Click(kind="double_click"):
+                self.pointer.click(LEFT, 2)
+            case actions.Click():
+                self.pointer.click(RIGHT)
+            case actions.Drag():
+                self.pointer.drag(action.x, action.y)
+            case actions.Scroll():
+                self.pointer.scroll(action.notches if action.direction == "up" else -action.notches)
+            case actions.Press():
+                self.keyboard.press(action.chord)
+            case actions.Write():
+                self.keyboard.write(action.text)
+            case actions.CopyText():
+                return self._copy_text(action.text)
+            case actions.Paste():
+                self.keyboard.press("ctrl+v")
+            case actions.CopyImage():
+                self._copy_image(action)
+            case actions.Launch():
+                return self._launch(action)
+            case actions.Focus():
+                window = self.windows.find(action.name)
+                self.windows.focus(window)
+                return {"window": window.as_dict()}
+            case actions.Maximise():
+                self.windows.maximise(self.windows.get(action.window))
+            case actions.CloseWindow():
+                self.windows.close(self.windows.get(action.window))
+        return None
+
+    def _copy_text(self, text: str | None) -> dict[str, Any]:
+        if text is not None:
+            self.clipboard.set_text(text)
+            return {"changed": True}
+        before = self.clipboard.changes
+        self.keyboard.press("ctrl+c")
+        return {"changed": self.clipboard.wait_for_change(before, _COPY_SECONDS)}
+
+    def _copy_image(self, area: actions.CopyImage) -> None:
+        right, bottom = area.x + area.width, area.y + area.height
+        if area.x < 0 or area.y < 0 or right > self.screen.width or bottom > self.screen.height:
+            screen = f"{self.screen.width}x{self.screen.height}"
+            area_text = f"{area.width}x{area.height} at ({area.x}, {area.y})"
+            msg = f"the area {area_text} is not wholly on the screen of {screen} pixels"
+            raise RefusedError(msg)
+        stream = io.BytesIO()
+        self.screen.image().crop((area.x, area.y, right, bottom)).save(stream, "PNG")
+        self.clipboard.set_png(stream.getvalue())
+
+    def _launch(self, action: actions.Launch) -> dict[str, Any]:
+        path = self.which(action.program)
+        if path is None:
+            msg = (
+                f"no program is called {action.program!r} here: name one of the machine's search path, without a folder"
+            )
+            raise RefusedError(msg)
+        if any("\0" in argument for argument in action.arguments):
+            msg = "a program's argument holds a NUL character: leave it out"
+            raise RefusedError(msg)
+        child = self._children.start(
+            [path, *action.arguments],
+            action.program,
+            lasting=True,
+            cwd=self._settings.work,
+            env=self.desktop.environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        self._programs.append(child)
+        threading.Thread(target=_keep_tail, args=(child,), name="tail", daemon=True).start()
+        return {"pid": child.pid}
+
+
+def _last_words(child: Child) -> str:
+    words = bytes(child.tail[-500:]).decode("utf-8", "replace").strip()
+    return f"; {child.name} ended with code {child.code}: {words}"
+
+
+def _keep_tail(child: Child) -> None:
+    """Read a program's errors to the end and keep the last of them."""
+    stream = child.popen.stderr
+    if stream is None:
+        return
+    with stream:
+        while piece := os.read(stream.fileno(), 65_536):
+            child.tail += piece
+            del child.tail[:-_TAIL_BYTES]
+            time.sleep(0.01)  # a program that never stops writing shall not keep the server busy

@@ -1,0 +1,24 @@
+"""What the opener tells the control server on its standard input, once."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class GuestSettings(BaseModel):
+    """The second line of standard input, as JSON; the first line is the token."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    desktop: bool
+    width: int
+    height: int
+    home: str
+    work: str
+    runtime: str
+    python: str
+    endpoints: dict[int, str] = {}  # loopback port inside the machine -> unix socket that leads to the host's port
+    file_mb: int
+    data_mb: int | None = None  # None: a cgroup caps memory
+    processes: int | None = None  # None: a cgroup caps processes
+    isolated: bool
