@@ -2,6 +2,5 @@
 
 from tasks_lib.statistics._interval import wilson_interval
 from tasks_lib.statistics._rows import agent_row, agent_rows
-from tasks_lib.statistics._summary import summarise
 
-__all__ = ["agent_row", "agent_rows", "summarise", "wilson_interval"]
+__all__ = ["agent_row", "agent_rows", "wilson_interval"]

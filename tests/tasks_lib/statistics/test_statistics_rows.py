@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks_lib.records import EpisodeResult, Modality, Outcome, VoidReason
-from tasks_lib.statistics import agent_row, agent_rows, summarise, wilson_interval
+from tasks_lib.statistics import agent_row, agent_rows, wilson_interval
 
 
 def result(
@@ -245,12 +245,3 @@ def test_turning_a_judged_episode_into_a_void_never_raises_strict_figures(episod
     assert after.score <= before.score
     if episodes[index].outcome is Outcome.FAIL and after.conditional_rate is not None:
         assert after.conditional_rate >= before.conditional_rate
-
-
-@given(results())
-def test_summary_counts_add_up_and_survive_the_disk(episodes):
-    summary = summarise("run-1", "smoke", reversed(episodes))
-    assert summary.done + summary.void + summary.pending == len(episodes)
-    assert [row.id for row in summary.episodes] == sorted(row.id for row in episodes)
-    assert type(summary).from_json(summary.to_json()) == summary
-    assert summary.written.tzinfo is not None

@@ -1,0 +1,8 @@
+"""A run for people: the static report, the table for a terminal, exports for spreadsheets."""
+
+from tasks_lib.reporting._console import console_table
+from tasks_lib.reporting._export import summary_csv, summary_json
+from tasks_lib.reporting._site import write_report
+from tasks_lib.reporting._text import scrub
+
+__all__ = ["console_table", "scrub", "summary_csv", "summary_json", "write_report"]

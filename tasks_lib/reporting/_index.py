@@ -1,0 +1,174 @@
+"""What the first page of a report shows, as plain values for its template."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tasks_lib.records import AgentRow, EpisodeResult, Outcome, RunManifest, RunSummary, Task, VoidReason
+from tasks_lib.reporting._advice import ADVICE
+
+_MESSAGES = 12
+LETTERS = {Outcome.PASS: "P", Outcome.FAIL: "F", Outcome.VOID: "V", None: "·"}
+
+
+@dataclass(frozen=True)
+class MatrixRow:
+    """A task, and its trials for each agent."""
+
+    task_id: str
+    title: str
+    domain: str
+    modality: str
+    cells: tuple[tuple[EpisodeResult, ...], ...]
+
+
+@dataclass(frozen=True)
+class VoidGroup:
+    """VOID episodes of one reason, those with the same message together.
+
+    Attributes
+    ----------
+    messages : tuple of (str, tuple of EpisodeResult)
+        The most frequent ones.
+    more : int
+        Messages that are not among `messages`.
+    """
+
+    reason: str
+    advice: str
+    count: int
+    messages: tuple[tuple[str, tuple[EpisodeResult, ...]], ...]
+    more: int
+
+
+@dataclass(frozen=True)
+class IndexView:
+    """The first page."""
+
+    manifest: RunManifest
+    summary: RunSummary
+    counts: dict[Outcome | None, int]
+    rows: tuple[AgentRow, ...]
+    parts: tuple[tuple[str, tuple[AgentRow, ...]], ...]
+    agents: tuple[str, ...]
+    matrix: tuple[tuple[str, tuple[MatrixRow, ...]], ...]
+    voids: tuple[VoidGroup, ...]
+    handoffs: tuple[tuple[EpisodeResult, int, int], ...]
+    facts: tuple[tuple[str, Any], ...]
+    notes: tuple[str, ...]
+
+
+def index_view(
+    manifest: RunManifest,
+    summary: RunSummary,
+    tasks: Mapping[str, Task],
+    handoffs: Sequence[tuple[EpisodeResult, int, int]],
+    notes: Sequence[str],
+) -> IndexView:
+    """Gather the first page.
+
+    Parameters
+    ----------
+    manifest : RunManifest
+    summary : RunSummary
+    tasks : mapping of str to Task
+        By id; a task that is not there is shown by its id.
+    handoffs : sequence of (EpisodeResult, int, int)
+        Mixed episodes with the number of artifacts handed over and of those whose checks hold.
+    notes : sequence of str
+        What a reader must know of the report itself.
+
+    Returns
+    -------
+    IndexView
+    """
+    episodes = summary.episodes
+    agents = tuple(sorted({result.agent for result in episodes}))
+    counts = {outcome: sum(result.outcome is outcome for result in episodes) for outcome in (*Outcome, None)}
+    return IndexView(
+        manifest=manifest,
+        summary=summary,
+        counts=counts,
+        rows=tuple(row for row in summary.rows if row.kind == "all"),
+        parts=_parts(summary.rows),
+        agents=agents,
+        matrix=_matrix(episodes, agents, tasks),
+        voids=_voids(episodes),
+        handoffs=tuple(handoffs),
+        facts=_facts(manifest),
+        notes=tuple(notes),
+    )
+
+
+def _parts(rows: Sequence[AgentRow]) -> tuple[tuple[str, tuple[AgentRow, ...]], ...]:
+    groups: dict[str, list[AgentRow]] = defaultdict(list)
+    for kind in ("modality", "domain"):
+        for row in rows:
+            if row.kind == kind:
+                groups[f"{kind} {row.group}"].append(row)
+    return tuple((name, tuple(group)) for name, group in groups.items())
+
+
+def _matrix(
+    episodes: Sequence[EpisodeResult], agents: Sequence[str], tasks: Mapping[str, Task]
+) -> tuple[tuple[str, tuple[MatrixRow, ...]], ...]:
+    cells: dict[str, dict[str, list[EpisodeResult]]] = defaultdict(lambda: defaultdict(list))
+    for result in episodes:
+        cells[result.task_id][result.agent].append(result)
+    groups: dict[str, list[MatrixRow]] = defaultdict(list)
+    for task_id, by_agent in sorted(cells.items()):
+        first = next(iter(by_agent.values()))[0]
+        modality = first.modality.value if first.modality else "unreadable"
+        groups[modality if modality == first.domain else f"{modality}: {first.domain}"].append(
+            MatrixRow(
+                task_id=task_id,
+                title=tasks[task_id].title if task_id in tasks else task_id,
+                domain=first.domain,
+                modality=modality,
+                cells=tuple(tuple(sorted(by_agent[agent], key=lambda result: result.trial)) for agent in agents),
+            )
+        )
+    return tuple(sorted((name, tuple(rows)) for name, rows in groups.items()))
+
+
+def _voids(episodes: Sequence[EpisodeResult]) -> tuple[VoidGroup, ...]:
+    groups: dict[VoidReason, list[EpisodeResult]] = defaultdict(list)
+    for result in episodes:
+        if result.outcome is Outcome.VOID:
+            groups[result.void_reason or VoidReason.INTERNAL].append(result)
+    ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0].value))
+    return tuple(_void_group(reason, found) for reason, found in ordered)
+
+
+def _void_group(reason: VoidReason, found: Sequence[EpisodeResult]) -> VoidGroup:
+    same: dict[str, list[EpisodeResult]] = defaultdict(list)
+    for result in sorted(found, key=lambda result: result.id):
+        same[result.message].append(result)
+    ordered = sorted(same.items(), key=lambda item: (-len(item[1]), item[0]))
+    messages = tuple((message, tuple(results)) for message, results in ordered[:_MESSAGES])
+    return VoidGroup(reason.value, ADVICE[reason], len(found), messages, max(0, len(ordered) - _MESSAGES))
+
+
+def _facts(manifest: RunManifest) -> tuple[tuple[str, Any], ...]:
+    machine = manifest.machine
+    size = f"{machine.width}×{machine.height} pixels, {machine.memory_mb} MiB, {machine.processes} processes"
+    budget = manifest.budget
+    limits = []
+    if budget.tokens is not None:
+        limits.append(f"{budget.tokens:,} tokens")
+    if budget.cost is not None:
+        limits.append(f"{budget.cost:g} US dollars")
+    return (
+        ("Run", manifest.run_id),
+        ("Begun", manifest.created),
+        ("Seed", manifest.seed),
+        ("Task set", manifest.task_set_digest),
+        ("Machine", f"{machine.provider}, {size}, {'isolated' if machine.isolated else 'NOT isolated'}"),
+        ("Budget", ", ".join(limits) or "no limit"),
+        ("Versions", dict(sorted(manifest.versions.items()))),
+        ("Settings", dict(sorted(manifest.settings.items()))),
+        ("Command", " ".join(manifest.command)),
+    )
