@@ -11,9 +11,9 @@ from tasks_lib.cli.options import select
 from tasks_lib.cli.settings import Settings, settings_file
 from tasks_lib.episodes import Player, episodes_for, make_manifest, unreadable_episodes
 from tasks_lib.models import load_models
-from tasks_lib.records import RunManifest
+from tasks_lib.records import Json, RunManifest
 from tasks_lib.records.errors import ConfigurationError
-from tasks_lib.sandbox import PROVIDERS
+from tasks_lib.sandbox import provider
 from tasks_lib.taskdefs import load_benchmark
 
 
@@ -31,6 +31,7 @@ class Selection:
     machine: str
     isolated: bool
     seed: int
+    replay: str | None = None
 
     @property
     def is_open(self) -> bool:
@@ -48,10 +49,8 @@ def manifest_for(
     ConfigurationError
         If a benchmark, task, agent, model or provider is unknown.
     """
-    if choice.machine not in PROVIDERS:
-        msg = f"no provider of machines {choice.machine!r}; there are {', '.join(PROVIDERS)}"
-        raise ConfigurationError(msg)
-    benchmark = load_benchmark(root, choice.benchmark) if choice.benchmark else None
+    provider(choice.machine)  # an unknown name is the user's error, before anything is written
+    benchmark = load_benchmark(choice.benchmark, root) if choice.benchmark else None
     name = choice.benchmark or "-".join(part for part in (choice.suite, choice.domain, *choice.tasks[:1]) if part)
     whole = select(root, choice.suite, choice.domain, list(choice.tasks))
     tasks = benchmark.choose(whole) if benchmark else whole
@@ -69,9 +68,20 @@ def manifest_for(
         seed=choice.seed,
         machine=machine,
         task_set_digest=tasks.digest,
-        settings={"hints": settings.run.hints, "retries": settings.run.retries},
+        settings=_recorded_settings(choice, settings),
         command=command,
     )
+
+
+def _recorded_settings(choice: Selection, settings: Settings) -> dict[str, Json]:
+    recorded: dict[str, Json] = {"hints": settings.run.hints, "retries": settings.run.retries}
+    if "replay" in choice.agents:
+        run, _, agent = (choice.replay or "").partition(":")
+        if not run:
+            msg = "agent 'replay' needs --replay RUN or --replay RUN:AGENT, whose trajectories it plays"
+            raise ConfigurationError(msg)
+        recorded["replay"] = {"run": run, "agent": agent or "oracle"}
+    return recorded
 
 
 def _players(agents: Sequence[str], models: Sequence[str]) -> tuple[Player, ...]:

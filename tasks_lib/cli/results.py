@@ -26,7 +26,7 @@ def report(
     with explained():
         place = open_store(store, load_settings())
         summary = conclude(place, run_id, taskdefs_root(taskdefs))
-    path = place.local_path(RunFolder(run_id).report + "/index.html")
+    path = place.local_path(RunFolder(place, run_id).report + "/index.html")
     if json:
         print_json({"report": path, **summary.model_dump(mode="json")})
     else:

@@ -46,6 +46,9 @@ def run(
     concurrency: Annotated[int | None, typer.Option("--concurrency", min=1, help="Episodes at once.")] = None,
     executor: Annotated[str, typer.Option("--executor", help="inline, or deployments of a running serve.")] = "inline",
     unsafe_local: Annotated[bool, typer.Option("--unsafe-local", help="Run without bubblewrap.")] = False,
+    replay: Annotated[
+        str | None, typer.Option("--replay", metavar="RUN[:AGENT]", help="What the agent replay plays again.")
+    ] = None,
     taskdefs: TaskdefsOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -61,9 +64,9 @@ def run(
         place = open_store(store, settings)
         choice = Selection(
             benchmark, suite, domain, tuple(task or ()), tuple(agent or ()), tuple(model or ()), trials, machine,
-            not unsafe_local, settings.run.seed if seed is None else seed,
+            not unsafe_local, settings.run.seed if seed is None else seed, replay,
         )  # fmt: skip
-        if resume and place.exists(RunFolder(resume).manifest) and choice.is_open:
+        if resume and place.exists(RunFolder(place, resume).manifest) and choice.is_open:
             manifest = read_manifest(place, resume)
         else:
             manifest = open_run(place, manifest_for(choice, root, settings, run_id=resume, command=_command()))
@@ -135,7 +138,7 @@ def _print_event(event: Event) -> None:
 
 
 def _conclude(summary: RunSummary, order: RunOrder, place: Store, as_json: bool) -> None:
-    report = place.local_path(RunFolder(summary.run_id).report + "/index.html")
+    report = place.local_path(RunFolder(place, summary.run_id).report + "/index.html")
     if as_json:
         print_json({"event": "run-ended", "report": report, **summary.model_dump(mode="json")})
     else:

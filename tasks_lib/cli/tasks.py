@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -76,7 +77,7 @@ def lint_tasks(
     Example: matassay lint taskdefs/mattoolbench/xps
     """
     from tasks_lib.agents import reply_problems
-    from tasks_lib.evaluation import getter_names, metric_names
+    from tasks_lib.evaluation import GETTERS, METRICS
     from tasks_lib.taskdefs import lint
 
     with explained():
@@ -84,9 +85,9 @@ def lint_tasks(
         if not target.exists():
             say(f"matassay: nothing to check at {target}: give a folder that holds task.yaml files")
             raise typer.Exit(Exit.WRONG_USE)
-        findings = lint(target, getters=getter_names(), metrics=metric_names(), parse=reply_problems)
+        findings = lint(target, getters=GETTERS, metrics=METRICS, parse=reply_problems)
     if json:
-        print_json([finding.as_dict() for finding in findings])
+        print_json([asdict(finding) for finding in findings])
     else:
         for finding in findings:
             out.print(str(finding), markup=False, soft_wrap=True)

@@ -52,4 +52,4 @@ def evaluate(work: EpisodeWork, attempt: AttemptFolder, evidence: dict[str, Evid
 
 def judged(work: EpisodeWork, evidence: dict[str, Evidence]) -> Verdict:
     """Judge the evidence of all stages; nothing is written."""
-    return judge(work.task, work.loaded.digest, work.loaded.gold(), evidence, work.store.get_blob)
+    return judge(work.task, work.loaded.gold(), evidence, work.store.get_blob, task_digest=work.loaded.digest)

@@ -5,6 +5,7 @@ Nothing after `collect` touches the machine.
 
 from __future__ import annotations
 
+import hashlib
 import mimetypes
 import sys
 import time
@@ -30,7 +31,7 @@ from tasks_lib.records import (
     now,
 )
 from tasks_lib.sandbox import Computer, FileEntry, Machine, provider
-from tasks_lib.store import AttemptFolder, sha256_of
+from tasks_lib.store import AttemptFolder
 
 # Caps on what `collect` takes: a work folder full of junk must not fill the store.
 _MOST_FILES = 64
@@ -73,7 +74,7 @@ def initialise(work: EpisodeWork, attempt: AttemptFolder, stage: Stage, machine:
     placed = []
     for path, data in sorted({**_inputs(work, stage), **_handed_over(work, stage)}.items()):
         machine.computer.put_file(path, data)
-        placed.append(PlacedFile(path=path, sha256=sha256_of(data), size=len(data)))
+        placed.append(PlacedFile(path=path, sha256=hashlib.sha256(data).hexdigest(), size=len(data)))
     steps = [_set_up(machine.computer, step) for step in stage.setup]
     record = Initialise(
         machine_id=machine.id,

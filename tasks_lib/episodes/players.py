@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tasks_lib.agents import Agent, make_agent
 from tasks_lib.episodes.work import EpisodeWork
-from tasks_lib.records import Stage, Step
+from tasks_lib.records import Stage, Step, episode_id
 from tasks_lib.records.errors import ConfigurationError, TaskError
 from tasks_lib.store import RunFolder
 
@@ -30,7 +30,9 @@ def agent_for(work: EpisodeWork, stage: Stage) -> Agent:
     return make_agent(
         spec.agent,
         transcript=_transcript(work, stage),
+        trajectory=_recorded(work, stage) if spec.agent == "replay" else (),
         model=model,
+        model_name=spec.model,
         seed=spec.seed,
         hints=bool(work.manifest.settings.get("hints", True)),
     )
@@ -43,8 +45,6 @@ def _transcript(work: EpisodeWork, stage: Stage) -> tuple[str, ...]:
     if spec.agent == "scripted-llm":
         # Not every task ships one: without it the model says DONE at once.
         return work.loaded.transcript("scripted", stage.id) if work.loaded.has_transcript("scripted", stage.id) else ()
-    if spec.agent == "replay":
-        return _recorded(work, stage)
     return ()
 
 
@@ -59,15 +59,14 @@ def _oracle(work: EpisodeWork, stage: Stage) -> tuple[str, ...]:
         raise TaskError(msg) from None
 
 
-def _recorded(work: EpisodeWork, stage: Stage) -> tuple[str, ...]:
-    """Read the replies of the newest attempt of the episode that the settings name as the one to replay."""
-    source = work.manifest.settings.get("replay", {})
-    episode = RunFolder(work.store, str(source.get("run"))).episode(
-        str(source.get("episode") or work.spec.id.replace("--replay--", f"--{source.get('agent')}--"))
-    )
+def _recorded(work: EpisodeWork, stage: Stage) -> tuple[Step, ...]:
+    """Read the newest trajectory of the run and agent that the manifest's settings name as the one to replay."""
+    source = work.manifest.settings.get("replay") or {}
+    run, agent = str(source.get("run", "")), str(source.get("agent", "oracle"))
+    episode = RunFolder(work.store, run).episode(episode_id(work.task.id, agent, work.spec.trial))
     for number in reversed(episode.attempts()):
         path = episode.attempt(number).stage(stage.id).trajectory
         if work.store.exists(path):
-            return tuple(step.reply for step in work.store.read_lines(path, Step))
-    msg = f"nothing to replay: {source} holds no trajectory of {work.task.id}; name a finished run and agent"
+            return tuple(work.store.read_lines(path, Step))
+    msg = f"run {run!r} holds no trajectory of {agent} on {work.task.id}: give --replay RUN, or RUN:AGENT"
     raise ConfigurationError(msg)
