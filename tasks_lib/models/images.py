@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import io
 import math
+import struct
+import zlib
 from dataclasses import dataclass
 
 from PIL import Image
 
 from tasks_lib.models.settings import ImageSettings
+
+MOST_PIXELS = 64_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +54,25 @@ def fit_picture(png: bytes, settings: ImageSettings) -> Picture:
     -------
     Picture
         The very same bytes where nothing had to change.
+
+    Raises
+    ------
+    ValueError
+        If the file is no PNG, broken, or of more than 64 million pixels.
     """
-    with Image.open(io.BytesIO(png)) as image:
+    try:
+        return _fit(png, settings)
+    except (OSError, SyntaxError, EOFError, struct.error, zlib.error, Image.DecompressionBombError) as error:
+        msg = f"the picture cannot be read ({type(error).__name__}: {error})"
+        raise ValueError(msg) from error
+
+
+def _fit(png: bytes, settings: ImageSettings) -> Picture:
+    with Image.open(io.BytesIO(png), formats=("PNG",)) as image:
+        if image.width * image.height > MOST_PIXELS:
+            msg = f"the picture has {image.width} x {image.height} pixels, at most {MOST_PIXELS} are read"
+            raise ValueError(msg)
+        image.load()
         width, height = shown_size(image.width, image.height, settings)
         if (width, height) == image.size and settings.format == "png":
             return Picture(png, "image/png", width, height)

@@ -80,13 +80,13 @@ class ModelSettings(Record):
         return value
 
 
-def load_models(path: Path) -> dict[str, ModelSettings]:
+def load_models(path: Path | None) -> dict[str, ModelSettings]:
     """Read the models that a settings file names.
 
     Parameters
     ----------
-    path : Path
-        A ``matassay.toml``; tables other than ``models`` are left to their owners.
+    path : Path or None
+        A ``matassay.toml``; tables other than ``models`` are left to their owners. None where there is no such file.
 
     Returns
     -------
@@ -98,6 +98,8 @@ def load_models(path: Path) -> dict[str, ModelSettings]:
     ConfigurationError
         If the file cannot be read or a table does not fit; the message names file, line, field and value.
     """
+    if path is None:
+        return {}
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -82,6 +82,10 @@ class Step(Document):
     actions: tuple[ActionRecord, ...] = ()
     feedback: Text = Field(default="", description="what the agent is told of the step")
     wasted: bool = Field(default=False, description="the reply held nothing that could be done")
+    shown: tuple[int, int] | None = Field(
+        default=None,
+        description="size of the picture that the reply's coordinates belong to, pixels; None: screen",
+    )
     usage: Usage = Usage()
     model_seconds: float = Field(default=0.0, ge=0, description="time until the reply, s")
     action_seconds: float = Field(default=0.0, ge=0, description="time for the actions, s")

@@ -1,0 +1,37 @@
+"""Agents, the loop in which they work, and the reading of what they answer."""
+
+from tasks_lib.agents.actions import CALLS, Action, read_actions
+from tasks_lib.agents.llm import LlmAgent, ScriptedLlmAgent
+from tasks_lib.agents.loop import play
+from tasks_lib.agents.parsing import ParsedReply, Script, parse_reply, reply_problems
+from tasks_lib.agents.prompts import system_prompt, user_prompt
+from tasks_lib.agents.protocol import Agent, Brief, Reply, Turn, View
+from tasks_lib.agents.random_agent import RandomAgent
+from tasks_lib.agents.registry import AGENTS, MODEL_AGENTS, make_agent
+from tasks_lib.agents.transcripts import TranscriptAgent, apply_near_miss
+
+__all__ = [
+    "AGENTS",
+    "CALLS",
+    "MODEL_AGENTS",
+    "Action",
+    "Agent",
+    "Brief",
+    "LlmAgent",
+    "ParsedReply",
+    "RandomAgent",
+    "Reply",
+    "Script",
+    "ScriptedLlmAgent",
+    "TranscriptAgent",
+    "Turn",
+    "View",
+    "apply_near_miss",
+    "make_agent",
+    "parse_reply",
+    "play",
+    "read_actions",
+    "reply_problems",
+    "system_prompt",
+    "user_prompt",
+]
