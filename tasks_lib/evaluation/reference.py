@@ -1,0 +1,82 @@
+"""The reference of getters and metrics for task authors, made from the registries.
+
+``python -m tasks_lib.evaluation.reference`` writes ``docs/getters-and-metrics.md``.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from tasks_lib.evaluation import describe
+from tasks_lib.evaluation.units import known_units
+from tasks_lib.records import dump_json
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "getters-and-metrics.md"
+
+_INTRODUCTION = """\
+# Getters and metrics
+
+Made by `python -m tasks_lib.evaluation.reference` from the docstrings; do not edit.
+
+A criterion of a task names a *getter*, which reads one value from what the agent left behind, and a *metric*, which
+compares it:
+
+```yaml
+- id: c-c-centre
+  points: 1
+  reads: { getter: fityk-peaks, path: c1s.peaks, arguments: { field: center, near: 284.8 } }
+  compares: { metric: number, want: 284.8, tolerance: 0.1, unit: eV }
+  why: the aliphatic carbon is the charge reference
+```
+
+What is wanted stands in `want`, or in a `gold` file, which the getter of the criterion reads with the same arguments.
+To read it in another way, give the metric the argument `gold_as`, such as `gold_as: { getter: json, pointer: /a }`.
+
+A file that is missing, empty, truncated, of another format, too large or hostile fails the criterion with the reason. A
+wrong name or argument is a fault of the task. A missing value (NaN, null, an empty cell) equals nothing, and a truth
+value is no number.
+"""
+
+
+def render() -> str:
+    """Return the reference as Markdown."""
+    known = describe()
+    parts = [_INTRODUCTION, "## Getters\n"]
+    parts += [
+        _section(row, "" if row["needs_path"] else "Takes no `path`: it reads the final screen.")
+        for row in known["getters"]
+    ]
+    parts.append("## Metrics\n")
+    for row in known["metrics"]:
+        takes = ["`want` or `gold`"] if row["needs_want"] else []
+        takes += ["`tolerance`, `relative`, `unit`"] if row["takes_tolerance"] else []
+        parts.append(_section(row, f"Takes {' and '.join(takes)}." if takes else ""))
+    parts.append("## Units\n")
+    parts += [f"* {kind}: {', '.join(f'`{name}`' for name in names)}" for kind, names in known_units()]
+    parts.append("\nProducts, quotients and powers of these are units too, such as `eV/atom`, `g/cm^3` or `Å^-1`.")
+    return "\n".join(parts) + "\n"
+
+
+def _section(row: dict[str, Any], takes: str) -> str:
+    lines = [f"### `{row['name']}`\n", row["summary"]]
+    lines += [f"\n{row['details']}"] if row["details"] else []
+    lines += [f"\n{takes}"] if takes else []
+    if row["arguments"]:
+        lines += ["\n| argument | type | default | meaning |", "| --- | --- | --- | --- |"]
+        for argument in row["arguments"]:
+            default = "required" if argument["required"] else f"`{dump_json(argument['default']).strip()}`"
+            what = argument["what"].replace("``", "`").replace("|", "\\|")
+            lines.append(f"| `{argument['name']}` | {argument['type']} | {default} | {what} |")
+    return "\n".join(lines).replace("``", "`").replace("`json`", "`json`") + "\n"
+
+
+def main() -> int:
+    """Write the page."""
+    PAGE.write_text(render(), encoding="utf-8", newline="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
