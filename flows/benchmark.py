@@ -1,0 +1,75 @@
+"""The flow `benchmark`: what is missing of a run is played, then the whole is aggregated and reported."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+from prefect.states import Completed, Failed
+
+from flows.artifacts import ProgressBar, publish_run
+from flows.dispatch import play_deployed, play_inline
+from flows.orders import Order
+from flows.summaries import conclude_alone
+from tasks_lib.episodes import outcome_of, read_manifest
+from tasks_lib.records import EpisodeSpec, RunSummary, VoidRecord
+from tasks_lib.store import RunFolder, Store
+
+
+# Not persisted: a retry must run the body again, also of a run that was completed.
+@flow(name="benchmark", flow_run_name="{order.run_id}", persist_result=False)
+async def benchmark(order: Order) -> State[Any]:
+    """Play every episode of a run that has no verdict, aggregate, report.
+
+    Ends Failed where an episode is VOID or not done: red, and its retry redoes these alone.
+    """
+    return ending(await play_run(order))
+
+
+async def play_run(order: Order) -> RunSummary:
+    """Play, aggregate and publish a run in the present flow run."""
+    store = Store.open(order.store_url)
+    todo, done = await asyncio.to_thread(_divide, store, order)
+    progress = ProgressBar(order.run_id, len(todo) + done)
+    await progress.start(done)
+
+    voids: dict[str, VoidRecord] = {}
+
+    async def ended(spec: EpisodeSpec, state: State[Any] | None) -> None:
+        await progress.advance()
+        if state is not None and state.is_failed() and await asyncio.to_thread(_unwritten, store, order.run_id, spec):
+            voids[spec.id] = VoidRecord.model_validate(await state.aresult(raise_on_failure=False))
+
+    play = play_inline if order.executor == "inline" else play_deployed
+    await play(order, todo, ended)
+    summary = await asyncio.to_thread(conclude_alone, store, order.run_id, order.taskdefs_root, voids)
+    await publish_run(store, summary)
+    return summary
+
+
+def _unwritten(store: Store, run_id: str, spec: EpisodeSpec) -> bool:
+    """Whether the store holds nothing of what an episode came to: a full disk."""
+    return outcome_of(store, run_id, spec.id) is None
+
+
+def _divide(store: Store, order: Order) -> tuple[list[EpisodeSpec], int]:
+    """Return the episodes to play, and how many have a verdict; the store says so, no flow run's state."""
+    manifest = read_manifest(store, order.run_id)
+    folder = RunFolder(store, order.run_id)
+    todo, done = [], 0
+    for spec in manifest.episodes:
+        place = folder.episode(spec.id)
+        if any(store.exists(place.attempt(number).verdict) for number in place.attempts()):
+            done += 1
+        elif not order.episodes or spec.id in order.episodes:
+            todo.append(spec)
+    return todo, done
+
+
+def ending(summary: RunSummary) -> State[Any]:
+    """Return the state that a run's flow run ends in; its data is the summary, for the caller in this process."""
+    text = f"{summary.done} of {len(summary.episodes)} episodes done, {summary.void} VOID, {summary.pending} not done"
+    data = summary.model_dump(mode="json")
+    return Failed(message=text, data=data) if summary.void or summary.pending else Completed(message=text, data=data)

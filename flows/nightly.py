@@ -1,0 +1,126 @@
+"""The flow `nightly`: a sample of the tasks is proved, the benchmark is played by every model, each run is compared."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from prefect import flow
+from prefect.artifacts import acreate_markdown_artifact
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterId, FlowRunFilter
+from prefect.client.schemas.objects import State
+from prefect.runtime import deployment, flow_run
+from prefect.states import Completed, Failed
+
+from flows.artifacts import key
+from flows.benchmark import benchmark
+from flows.comparison import compare, last_comparable
+from flows.nights import night_of, run_id_of, to_play, zone
+from flows.orders import Order
+from flows.prove import prove
+from tasks_lib.cli.planning import Selection, manifest_for
+from tasks_lib.cli.proving import draw
+from tasks_lib.cli.settings import Settings, load_settings
+from tasks_lib.episodes import episodes_for, make_manifest, open_run, players_for
+from tasks_lib.models import load_models
+from tasks_lib.records import RunManifest, RunSummary, dump_json, load_json, now
+from tasks_lib.store import Store
+from tasks_lib.taskdefs import load_all
+
+
+@flow(name="nightly", flow_run_name="nightly-{benchmark_name}", persist_result=False)
+async def nightly(
+    store_url: str,
+    taskdefs: str,
+    benchmark_name: str,
+    time_zone: str = "UTC",
+    models_file: str | None = None,
+    prove_sample: int = 4,
+    concurrency: int = 2,
+) -> State[Any]:
+    """Play the night of this start, unless it is played already or a newer one is due."""
+    where, scheduled = zone(time_zone), flow_run.scheduled_start_time
+    store = Store.open(store_url)
+    night = night_of(scheduled, where)
+    if flow_run.run_count < 2 and not to_play(scheduled, now(), await _other_starts(), where):
+        return Completed(message=f"night {night} was let go: a newer night is due")
+    owner = await asyncio.to_thread(claim, store, f"nights/{night}-{benchmark_name}.json", str(flow_run.id))
+    if owner != str(flow_run.id):
+        return Completed(message=f"night {night} is played by flow run {owner}: retry that one")
+
+    common = {"store_url": store_url, "taskdefs": taskdefs, "models_file": models_file, "concurrency": concurrency}
+    settings = load_settings()
+    root = Path(taskdefs)
+    lines, bad = [f"# Night {night}"], []
+    if prove_sample:
+        proofs = await asyncio.to_thread(_proofs, store, root, prove_sample, night.toordinal(), settings, night)
+        state = await prove(Order(run_id=proofs.run_id, **common), return_state=True)
+        lines.append(f"- proofs `{proofs.run_id}`: {state.message}")
+        bad += [] if state.is_completed() else [proofs.run_id]
+    for model in _models(models_file):
+        manifest = await asyncio.to_thread(_plan, store, root, benchmark_name, model, settings, night)
+        state = await benchmark(Order(run_id=manifest.run_id, **common), return_state=True)
+        change = await asyncio.to_thread(_change, store, manifest, await state.aresult(raise_on_failure=False))
+        lines.append(f"- `{manifest.run_id}`: {state.message}; {change}")
+        bad += [] if state.is_completed() else [manifest.run_id]
+    await acreate_markdown_artifact("\n".join(lines) + "\n", key=key("nightly", benchmark_name), description=str(night))
+    return Failed(message=f"night {night}: {', '.join(bad)} not whole") if bad else Completed(message=f"night {night}")
+
+
+def claim(store: Store, path: str, flow_run_id: str) -> str:
+    """Take a night for a flow run, or return the flow run that has it."""
+    document = dump_json({"flow_run_id": flow_run_id})
+    if store.create(path, document.encode("utf-8")):
+        return flow_run_id
+    return str(load_json(store.read_bytes(path))["flow_run_id"])
+
+
+async def _other_starts() -> list[datetime]:
+    """Return for when the other flow runs of this deployment were scheduled; none for a run without a deployment."""
+    if deployment.id is None:
+        return []
+    async with get_client() as client:
+        found = await client.read_flow_runs(
+            deployment_filter=DeploymentFilter(id=DeploymentFilterId(any_=[UUID(str(deployment.id))])),
+            flow_run_filter=FlowRunFilter(),
+            limit=200,
+        )
+    return [run.expected_start_time for run in found if run.expected_start_time and str(run.id) != str(flow_run.id)]
+
+
+def _models(models_file: str | None) -> Sequence[str | None]:
+    """Return the models that play, by name; without any the benchmark's own agents play."""
+    return sorted(load_models(Path(models_file))) if models_file else [None]
+
+
+def _plan(store: Store, root: Path, name: str, model: str | None, settings: Settings, night: date) -> RunManifest:
+    choice = Selection(
+        benchmark=name, suite=None, domain=None, tasks=(), agents=(), models=(model,) if model else (), trials=None,
+        machine=settings.machine.provider, isolated=settings.machine.isolated, seed=settings.run.seed,
+    )  # fmt: skip
+    return open_run(store, manifest_for(choice, root, settings, run_id=run_id_of(night, name, model), command=()))
+
+
+def _proofs(store: Store, root: Path, sample: int, seed: int, settings: Settings, night: date) -> RunManifest:
+    whole = load_all(root)
+    tasks = draw(whole, sample, seed)
+    episodes = tuple(
+        spec for loaded in tasks for spec in episodes_for([loaded], players_for(loaded.task), trials=1, seed=seed)
+    )
+    manifest = make_manifest(
+        "prove", episodes, run_id=run_id_of(night, "prove"), seed=seed, machine=settings.machine,
+        task_set_digest=whole.digest, settings={"hints": True, "retries": 1},
+    )  # fmt: skip
+    return open_run(store, manifest)
+
+
+def _change(store: Store, manifest: RunManifest, summary: Any) -> str:
+    before = last_comparable(store, manifest)
+    if before is None or not isinstance(summary, dict):
+        return "no earlier run to compare with"
+    return compare(before, RunSummary.model_validate(summary)).text()

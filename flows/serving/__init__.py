@@ -1,0 +1,1 @@
+"""`matassay serve`: database, Prefect server, runners and reaper as child programs that never outlive it."""
