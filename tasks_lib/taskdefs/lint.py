@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from tasks_lib.records import Modality
 from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.taskdefs._folder import TASK_FILE, read_folder
 from tasks_lib.taskdefs.findings import Finding
-from tasks_lib.taskdefs.rules import Known, run_rules
+from tasks_lib.taskdefs.rules import Called, Known, run_rules
 from tasks_lib.taskdefs.taskset import duplicate, task_folders
 
 
 def lint(
     path: str | Path,
     *,
-    getters: Collection[str] | None = None,
-    metrics: Collection[str] | None = None,
+    getters: Mapping[str, Called] | Collection[str] | None = None,
+    metrics: Mapping[str, Called] | Collection[str] | None = None,
     parse: Callable[[str, Modality], Sequence[str]] | None = None,
 ) -> list[Finding]:
     """Check task definitions.
@@ -26,8 +26,8 @@ def lint(
     ----------
     path : str or Path
         A task's folder, or a root, suite or domain that holds such folders.
-    getters, metrics : collection of str, optional
-        Names that evaluation knows; None leaves the rule out.
+    getters, metrics : mapping of str to Called, or collection of str, optional
+        What evaluation knows by which name; a mapping lets arguments be checked too, None leaves the rules out.
     parse : callable, optional
         Takes a reply and a modality, returns what is wrong with the reply; None leaves the rule out.
 

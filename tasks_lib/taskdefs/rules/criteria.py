@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tasks_lib.records import Task
 from tasks_lib.taskdefs._folder import TaskFolder
 from tasks_lib.taskdefs.rules.files import stage_at
 from tasks_lib.taskdefs.rules.registry import Broken, Known, rule
+
+# Metrics whose wanted numbers are limits, not measured values.
+_BOUNDS = frozenset({"at-least", "at-most", "between"})
 
 
 @rule("repeated-id", "Ids of criteria, stages and near misses are unique within the task.")
@@ -96,23 +99,41 @@ def _handoff_unchecked(_folder: TaskFolder, task: Task, _known: Known) -> Iterat
                 yield Broken(f"{item.path} is handed over unchecked", "add a criterion with `kind: hand-off`", at)
 
 
-@rule("no-tolerance", "A number is compared within a tolerance; whole numbers may be compared by `equals`.")
-def _no_tolerance(_folder: TaskFolder, task: Task, _known: Known) -> Iterator[Broken]:
+@rule("bad-argument", "Getters and metrics are called with arguments that they take.")
+def _bad_argument(_folder: TaskFolder, task: Task, known: Known) -> Iterator[Broken]:
+    for index, criterion in enumerate(task.criteria):
+        for part, registered, name, arguments in (
+            ("reads", known.getters, criterion.reads.getter, criterion.reads.arguments),
+            ("compares", known.metrics, criterion.compares.metric, criterion.compares.arguments),
+        ):
+            if isinstance(registered, Mapping) and name in registered:
+                for problem in registered[name].check(arguments):
+                    value, _, fix = problem.partition(": ")
+                    yield Broken(value, fix or "mend the arguments", ("criteria", index, part))
+
+
+@rule("no-tolerance", "A measured number is compared within a tolerance.")
+def _no_tolerance(_folder: TaskFolder, task: Task, known: Known) -> Iterator[Broken]:
     for index, criterion in enumerate(task.criteria):
         compares = criterion.compares
-        measured = compares.metric == "number" or any(isinstance(leaf, float) for leaf in _scalars(compares.want))
+        exact = compares.metric in _BOUNDS
+        if isinstance(known.metrics, Mapping) and compares.metric in known.metrics:
+            exact = exact or not known.metrics[compares.metric].takes_tolerance
+        if exact and compares.metric != "equals":
+            continue
+        measured = [value for value, own in _numbers(compares.want) if isinstance(value, float) and not own]
+        if compares.metric == "number":
+            measured = [compares.want]
         if measured and compares.tolerance is None and compares.relative is None:
             fix = "write `tolerance: 0.1 eV` or `relative: 0.01`"
-            yield Broken(f"{criterion.id} compares {compares.want!r} exactly", fix, ("criteria", index, "compares"))
+            yield Broken(f"{criterion.id} compares {measured[0]!r} exactly", fix, ("criteria", index, "compares"))
 
 
 @rule("no-unit", "A tolerance has a unit.")
 def _no_unit(_folder: TaskFolder, task: Task, _known: Known) -> Iterator[Broken]:
+    fix = "write the unit behind the number, for pure numbers what is counted: `0.1 eV`, `0 atoms`, `0.01 ratio`"
     for index, criterion in enumerate(task.criteria):
         if criterion.compares.tolerance is not None and criterion.compares.unit is None:
-            fix = (
-                "write the unit behind the number, for pure numbers what is counted: `0.1 eV`, `0 atoms`, `0.01 ratio`"
-            )
             value = f"{criterion.id} has tolerance {criterion.compares.tolerance:g}"
             yield Broken(value, fix, ("criteria", index, "compares"))
 
@@ -122,6 +143,20 @@ def _want_and_gold(_folder: TaskFolder, task: Task, _known: Known) -> Iterator[B
     for index, criterion in enumerate(task.criteria):
         if criterion.compares.want is not None and criterion.compares.gold is not None:
             yield Broken(f"{criterion.id} has `want` and `gold`", "keep one of them", ("criteria", index, "compares"))
+
+
+def _numbers(want: Any, own: bool = False) -> Iterator[tuple[int | float, bool]]:
+    """Every number wanted, and whether it stands beside a tolerance of its own: ``{value: 284.8, tolerance: 0.1}``."""
+    if isinstance(want, dict):
+        own = own or not {"tolerance", "relative"}.isdisjoint(want)
+        for key, item in want.items():
+            if key not in ("tolerance", "relative"):
+                yield from _numbers(item, own)
+    elif isinstance(want, list):
+        for item in want:
+            yield from _numbers(item, own)
+    elif isinstance(want, int | float) and not isinstance(want, bool):
+        yield want, own
 
 
 def _scalars(value: Any) -> Iterator[Any]:

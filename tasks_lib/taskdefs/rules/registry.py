@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from tasks_lib.records import Modality, Task
 from tasks_lib.taskdefs._folder import TaskFolder
 from tasks_lib.taskdefs.findings import Finding, Severity
+
+
+class Called(Protocol):
+    """A registered getter or metric, as evaluation tells of it."""
+
+    @property
+    def takes_tolerance(self) -> bool:
+        """Whether it compares within ``tolerance`` or ``relative``."""
+
+    def check(self, arguments: Mapping[str, Any]) -> list[str]:
+        """Return what is wrong with the names of `arguments`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,14 +28,14 @@ class Known:
 
     Attributes
     ----------
-    getters, metrics : collection of str, optional
-        Registered names.
+    getters, metrics : mapping of str to Called, or collection of str, optional
+        Registered names; of a mapping, the arguments are checked too.
     parse : callable, optional
         Takes a reply and a modality, returns what is wrong with the reply; an empty sequence where it can be acted on.
     """
 
-    getters: Collection[str] | None = None
-    metrics: Collection[str] | None = None
+    getters: Mapping[str, Called] | Collection[str] | None = None
+    metrics: Mapping[str, Called] | Collection[str] | None = None
     parse: Callable[[str, Modality], Sequence[str]] | None = None
 
 
