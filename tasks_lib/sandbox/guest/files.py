@@ -109,6 +109,18 @@ class WorkFolder:
                 raise RefusedError(msg, "too-big")
             return data
 
+    def remove(self, path: str) -> None:
+        """Remove a file or a link; nothing happens where there is none."""
+        *folders, name = split(path)
+        with self._folder(folders, path) as folder:
+            try:
+                os.unlink(name, dir_fd=folder)
+            except FileNotFoundError:
+                return
+            except OSError as problem:
+                msg = f"{path!r} cannot be removed: {problem.strerror}"
+                raise RefusedError(msg) from problem
+
     def entries(self) -> tuple[list[Entry], bool]:
         """List everything below the folder, links as links; and whether entries were left out for their number."""
         found: list[Entry] = []

@@ -1,14 +1,13 @@
 """Key presses and typed text of any script, through the X server's XTEST extension.
 
-A sign that no key carries is put on an unused key. Programs read the key map when they are told that it changed, which
-may be later than the press, so a key that was given a sign keeps it for as long as unused keys last: the common signs
-of the field get theirs before any program starts, and the oldest of the others gives way only after a pause.
+A sign that no key carries is put on an unused key. Programs read the key map when they come to the news that it
+changed, which may be later than the press, so a key keeps its sign until the program has worked through its input. The common
+signs of the field get keys for good, before any program starts.
 """
 
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -18,8 +17,9 @@ from ._keynames import KEY_NAMES, SIGNS
 from .faults import RefusedError
 
 MAX_CHARACTERS = 20_000
-_PAUSE = 0.15  # s that a program gets to work through its presses before a key that it used changes
-_MODIFIERS = ("Control_L", "Control_R", "Alt_L", "Shift_L", "Shift_R", "Super_L")
+_PAUSE = 0.2  # s for programs that do not say when they have worked through their input
+_BARRIER_SECONDS = 10.0
+_BLOCK = 208  # keys from here on carry what nobody foresaw: one run of keys changes with one message
 
 
 class Keyboard:
@@ -29,13 +29,16 @@ class Keyboard:
     ----------
     display : Xlib.display.Display
         Connection that is used under the caller's lock.
+    barrier : callable
+        ``barrier(seconds)`` waits until the focused program has worked through its input; None: it cannot tell.
     """
 
-    def __init__(self, display: Any) -> None:
+    def __init__(self, display: Any, barrier: Callable[[float], bool | None]) -> None:
         self._display = display
+        self._barrier = barrier
         first = display.display.info.min_keycode
-        count = display.display.info.max_keycode - first + 1
-        rows = [tuple(row) for row in display.get_keyboard_mapping(first, count)]
+        last = display.display.info.max_keycode
+        rows = [tuple(row) for row in display.get_keyboard_mapping(first, last - first + 1)]
         held = {code for row in display.get_modifier_mapping() for code in row if code}
         # keysym -> key and whether shift is held; an earlier, unshifted place wins
         self._places: dict[int, tuple[int, bool]] = {}
@@ -43,17 +46,19 @@ class Keyboard:
         for code, row in enumerate(rows, first):
             plain = row[0] if row else 0
             shifted = row[1] if len(row) > 1 else 0
-            if code not in held and (not plain or _rarely_used(plain)):
+            if code not in held and (code >= _BLOCK or not plain or _rarely_used(plain)):
                 spare.append(code)
                 continue
             for sym, shift in ((plain, False), (shifted, True)):
                 if sym and (sym not in self._places or (self._places[sym][1] and not shift)):
                     self._places[sym] = (code, shift)
-        if len(spare) < 40:
-            msg = f"the X server leaves {len(spare)} keys unused, 40 are needed: start it with its default key map"
+        self._block = [code for code in spare if code >= _BLOCK]
+        if self._block != list(range(_BLOCK, last + 1)):
+            msg = f"the X server uses keys from {_BLOCK} on as modifiers: start it with its default key map"
             raise RefusedError(msg, "broken")
-        self._dynamic: OrderedDict[int, int | None] = OrderedDict((code, None) for code in spare)
-        self._fix_signs()
+        self._slots = [(code, shift) for shift in (False, True) for code in self._block]
+        self._dynamic: list[int] = []  # the signs in the slots, in their order
+        self._fix_signs([code for code in spare if code < _BLOCK])
 
     def write(self, text: str) -> None:
         """Type text; a line end is the Return key, a tab the Tab key.
@@ -80,9 +85,7 @@ class Keyboard:
         """
         parts = split_chord(chord)
         syms = [_keysym_of_name(part, chord) for part in parts]
-        for sym in syms:
-            if sym not in self._places:
-                self._assign([sym])
+        self._assign(syms)
         held = []
         try:
             for sym in syms[:-1]:
@@ -96,68 +99,57 @@ class Keyboard:
             self._display.sync()
 
     def _type(self, syms: list[int]) -> None:
-        for start, chunk in self._chunks(syms):
-            if start:
-                self._display.sync()
-                time.sleep(_PAUSE)
-            self._assign([sym for sym in dict.fromkeys(chunk) if sym not in self._places])
-            for sym in chunk:
+        start = 0
+        while start < len(syms):
+            end, signs = start, set[int]()
+            while end < len(syms):
+                sym = syms[end]
+                if sym not in self._places or sym in self._dynamic:
+                    signs.add(sym)
+                if len(signs) > len(self._slots):
+                    break
+                end += 1
+            self._assign(syms[start:end])
+            for sym in syms[start:end]:
                 self._strike(sym)
-        self._display.sync()
-
-    def _chunks(self, syms: list[int]) -> list[tuple[int, list[int]]]:
-        """Cut a text where its new signs outnumber the keys that can be given to them."""
-        chunks: list[tuple[int, list[int]]] = []
-        chunk: list[int] = []
-        signs: set[int] = set()
-        for sym in syms:
-            foreign = sym not in self._places or self._places[sym][0] in self._dynamic
-            if foreign and sym not in signs and len(signs) == len(self._dynamic):
-                chunks.append((len(chunks), chunk))
-                chunk, signs = [], set()
-            if foreign:
-                signs.add(sym)
-            chunk.append(sym)
-        chunks.append((len(chunks), chunk))
-        return chunks
+            self._display.sync()
+            start = end
 
     def _assign(self, syms: list[int]) -> None:
-        """Put signs on the keys that were given away longest ago."""
-        reused = False
-        for sym in syms:
-            code, before = next(iter(self._dynamic.items()))
-            if before is not None:
-                reused = True
-                self._places.pop(before, None)
-            self._dynamic[code] = sym
-            self._dynamic.move_to_end(code)
-            self._places[sym] = (code, False)
-        if not syms:
+        """Give keys to signs that have none; when the keys are used up, all are given anew."""
+        missing = [sym for sym in dict.fromkeys(syms) if sym not in self._places]
+        if not missing:
             return
-        if reused:
-            time.sleep(_PAUSE)
-        for sym in syms:
-            self._display.change_keyboard_mapping(self._places[sym][0], [(sym, sym)])
+        if len(self._dynamic) + len(missing) > len(self._slots):
+            if self._barrier(_BARRIER_SECONDS) is None:
+                time.sleep(_PAUSE)
+            again = [sym for sym in dict.fromkeys(syms) if sym in self._dynamic]
+            for sym in self._dynamic:
+                del self._places[sym]
+            self._dynamic = []
+            missing = again + missing
+        for sym in missing:
+            self._places[sym] = self._slots[len(self._dynamic)]
+            self._dynamic.append(sym)
+        size = len(self._block)
+        signs = self._dynamic + [0] * (2 * size - len(self._dynamic))
+        rows = [(plain, shifted or plain) for plain, shifted in zip(signs[:size], signs[size:], strict=True)]
+        self._display.change_keyboard_mapping(_BLOCK, rows)
         self._display.sync()
-        time.sleep(_PAUSE)
+        if self._barrier(_BARRIER_SECONDS) is None:
+            time.sleep(_PAUSE)
 
-    def _fix_signs(self) -> None:
+    def _fix_signs(self, codes: list[int]) -> None:
         wanted = [sym for sym in dict.fromkeys(map(_keysym_of_character, SIGNS)) if sym not in self._places]
-        keep = 24  # keys left for signs that nobody foresaw
-        for first, second in zip(wanted[::2], [*wanted[1::2], 0], strict=False):
-            if len(self._dynamic) <= keep:
-                break
-            code, _ = self._dynamic.popitem(last=False)
-            second = second or first
-            self._display.change_keyboard_mapping(code, [(first, second)])
+        for code, first, second in zip(codes, wanted[::2], [*wanted[1::2], 0], strict=False):
+            self._display.change_keyboard_mapping(code, [(first, second or first)])
             self._places[first] = (code, False)
-            self._places.setdefault(second, (code, True))
+            if second:
+                self._places[second] = (code, True)
         self._display.sync()
 
     def _strike(self, sym: int) -> None:
         code, shift = self._places[sym]
-        if code in self._dynamic:
-            self._dynamic.move_to_end(code)
         if shift:
             self._key(self._places[XK.XK_Shift_L][0], down=True)
         self._key(code, down=True)

@@ -77,6 +77,8 @@ def _serve(descriptor: int, token: str, settings: GuestSettings, children: Child
             """Say nothing of requests: the trajectory records them."""
 
     app = create_app(token, settings, files, scripts, session)
+    if session is not None:
+        session.wait_until_ready()  # the imports above went on meanwhile
     server = make_server("unix://control", 0, app, threaded=True, request_handler=Quiet, fd=descriptor)
     try:
         server.serve_forever()

@@ -7,6 +7,7 @@ import mmap
 import struct
 import time
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 from PIL import Image
@@ -65,8 +66,8 @@ class Screen:
         finally:
             view.release()
 
-    def settle(self, quiet: float, limit: float) -> tuple[float, bool]:
-        """Wait until the pixels have not changed for `quiet` seconds.
+    def settle(self, quiet: float, limit: float, busy: Callable[[], bool]) -> tuple[float, bool]:
+        """Wait until the pixels have not changed, and nothing was busy, for `quiet` seconds.
 
         Parameters
         ----------
@@ -74,6 +75,8 @@ class Screen:
             How long the screen must stand still, s.
         limit : float
             When to give up, s.
+        busy : callable
+            Asked at every look at the screen.
 
         Returns
         -------
@@ -86,7 +89,7 @@ class Screen:
             time.sleep(min(_POLL, max(quiet, 0.001)))
             now = time.monotonic()
             seen = self.digest()
-            if seen != last:
+            if busy() or seen != last:
                 last, changed = seen, now
             elif now - changed >= quiet:
                 return now - begin, True

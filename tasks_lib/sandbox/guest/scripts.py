@@ -1,4 +1,8 @@
-"""A script of the agent, run in the episode's Python environment or by Veusz, and ended with all that it started."""
+"""A script of the agent, run in the episode's Python environment or by Veusz, and ended with all that it started.
+
+Veusz runs a document that it exports as plain Python: its safe mode guards the window, not the command line. So both
+kinds are hostile code, and the machine's walls are what holds them.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +26,7 @@ OUTPUT_BYTES = 64 * 1024
 MAX_SCRIPT_CHARACTERS = 1_000_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 _POLL = 0.2
+_VEUSZ_NOTES = ("VO table import:", "SAMP:")  # what Veusz says of optional modules at each start
 _FREE_BYTES = 512 * 1024 * 1024  # a script ends before it fills the host's disk
 
 
@@ -87,18 +92,18 @@ class Scripts:
             self._one.release()
 
     def _run(self, request: ScriptRequest) -> Outcome:
-        argv, environment = self._command(request)
+        step = self._step(request)
         keep = {process.key for process in self._children.strays()}
         began = time.monotonic()
         read_out, write_out = os.pipe()
         read_err, write_err = os.pipe()
         try:
             child = self._children.start(
-                argv,
+                step.argv,
                 request.name,
                 lasting=False,
                 cwd=self._files.root,
-                env=environment,
+                env=step.environment,
                 stdout=write_out,
                 stderr=write_err,
             )
@@ -110,25 +115,33 @@ class Scripts:
         finally:
             os.close(write_out)
             os.close(write_err)
-        streams = [_Capture(os.fdopen(read_out, "rb")), _Capture(os.fdopen(read_err, "rb"))]
+        out, err = _Capture(os.fdopen(read_out, "rb")), _Capture(os.fdopen(read_err, "rb"))
         ended, full = self._wait(child, began + request.seconds)
-        seconds = time.monotonic() - began
         gone = self._children.end_strays(keep)
         code = self._children.wait(child, 5.0)
-        for stream in streams:
-            stream.finish()
+        out.finish()
+        err.finish()
         if not gone or code is None:
             msg = f"processes of the script {request.name!r} do not end: the machine is not usable any more"
             raise RefusedError(msg, "broken")
-        out, err = streams
-        note = "\nThe script was ended: the disk is nearly full; write less.\n" if full else ""
+        stdout, stderr = out.text(), err.text()
+        if step.makes:
+            # Veusz runs the document once for each picture, and says everything again.
+            stdout, stderr = _once(stdout), _once(stderr)
+            missing = [name for name in step.makes if not (self._files.root / name).is_file()]
+            # Its own exit code is 0 whatever goes wrong in a document.
+            if ended and code == 0 and (missing or "Traceback (most recent call last)" in stderr):
+                code = 1
+                stderr += f"\nVeusz met errors; pictures that it did not export: {', '.join(missing) or 'none'}.\n"
+        if full:
+            stderr += "\nThe script was ended: the disk is nearly full; write less.\n"
         return Outcome(
-            stdout=out.text(),
-            stderr=err.text() + note,
+            stdout=stdout,
+            stderr=stderr,
             returncode=code,
             timed_out=not ended and not full,
             truncated=out.truncated or err.truncated,
-            seconds=seconds,
+            seconds=time.monotonic() - began,
         )
 
     def _wait(self, child: Child, end: float) -> tuple[bool, bool]:
@@ -142,21 +155,40 @@ class Scripts:
             if shutil.disk_usage(self._files.root).free < _FREE_BYTES:
                 return False, True
 
-    def _command(self, request: ScriptRequest) -> tuple[list[str], dict[str, str]]:
+    def _step(self, request: ScriptRequest) -> _Step:
+        data = request.text.encode("utf-8", "replace")
         if request.kind == "python":
             name = f"{request.name.removesuffix('.py')}.py"
-            self._files.write(name, request.text.encode("utf-8", "replace"))
+            self._files.write(name, data)
             binary = str(Path(self._python).parent)
-            environment = self._environment | {"PATH": f"{binary}:{self._environment['PATH']}", "PYTHONUNBUFFERED": "1"}
-            return [self._python, name], environment
+            more = {"PATH": f"{binary}:{self._environment['PATH']}", "PYTHONUNBUFFERED": "1"}
+            return _Step([self._python, name], self._environment | more)
         veusz = shutil.which("veusz", path=self._environment["PATH"])
         if veusz is None:
             msg = "Veusz is not installed on the machine: install the system package veusz"
             raise RefusedError(msg, "no-desktop")
         stem = request.name.removesuffix(".vsz")
-        self._files.write(f"{stem}.vsz", request.text.encode("utf-8", "replace"))
-        exports = [part for ending in ("pdf", "png") for part in ("--export", f"{stem}.{ending}")]
-        return [veusz, *exports, f"{stem}.vsz", f"{stem}.vsz"], self._environment | {"QT_QPA_PLATFORM": "offscreen"}
+        self._files.write(f"{stem}.vsz", data)
+        pictures = (f"{stem}.pdf", f"{stem}.png")
+        for picture in pictures:
+            self._files.remove(picture)  # one of an earlier document must not pass for this one's
+        argv = [veusz, *(part for picture in pictures for part in ("--export", picture)), *2 * [f"{stem}.vsz"]]
+        return _Step(argv, self._environment | {"QT_QPA_PLATFORM": "offscreen"}, makes=pictures)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """The process of a script; `makes` are files that must be there afterwards."""
+
+    argv: list[str]
+    environment: dict[str, str]
+    makes: tuple[str, ...] = ()
+
+
+def _once(text: str) -> str:
+    text = "".join(line for line in text.splitlines(keepends=True) if not line.startswith(_VEUSZ_NOTES))
+    half = len(text) // 2
+    return text[:half] if text[:half] == text[half:] else text
 
 
 class _Capture:

@@ -147,10 +147,7 @@ def _add_desktop(app: Flask, session: Session | None) -> None:
     @app.post("/settle")
     def settle() -> Response:
         wanted = _SettleRequest.model_validate_json(request.get_data())
-        here = desktop()
-        seconds, still = here.screen.settle(wanted.quiet, wanted.limit)
-        here.desktop.check()
-        return jsonify(seconds=seconds, still=still)
+        return jsonify(desktop().settle(wanted.quiet, wanted.limit))
 
     @app.post("/action")
     def action() -> Response:

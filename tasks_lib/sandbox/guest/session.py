@@ -16,6 +16,7 @@ from . import actions
 from .clipboard import Clipboard
 from .desktop import Desktop
 from .faults import RefusedError
+from .idle import Idleness, wait_idle
 from .keyboard import Keyboard
 from .pointer import LEFT, RIGHT, Pointer
 from .processes import Child, Children
@@ -24,7 +25,8 @@ from .settings import GuestSettings
 from .windows import Window, Windows
 
 _TAIL_BYTES = 4096
-_COPY_SECONDS = 1.0
+_COPY_SECONDS = 5.0
+_COPY_PAUSE = 0.1
 
 
 class Session:
@@ -46,15 +48,20 @@ class Session:
         name = self.desktop.environment["DISPLAY"]
         self._lock = threading.RLock()
         self._display = Display(name)
-        self.keyboard = Keyboard(self._display)  # before any program starts: the key map is then as it stays
+        self.keyboard = Keyboard(
+            self._display, self._wait_idle
+        )  # before any program starts: the key map is then as it stays
         self.pointer = Pointer(self._display)
         self.windows = Windows(self._display)
         self.screen = Screen(self.desktop.frame_file)
         self.clipboard = Clipboard(name)
-        self.desktop.wait_for_manager(self._display)
         self._programs: list[Child] = []
         self._watcher = Windows(Display(name))
         self._watch_lock = threading.Lock()
+
+    def wait_until_ready(self) -> None:
+        """Wait for the window manager, the last part of the desktop to come up."""
+        self.desktop.wait_for_manager(self._display)
 
     def observe(self) -> dict[str, Any]:
         """Return screen size, window list and clipboard."""
@@ -67,6 +74,27 @@ class Session:
             "windows": [window.as_dict() for window in windows],
             "clipboard": self.clipboard.text(),
         }
+
+    def settle(self, quiet: float, limit: float) -> dict[str, Any]:
+        """Wait until the screen stands still and the focused program rests.
+
+        Parameters
+        ----------
+        quiet : float
+            How long both must hold, s.
+        limit : float
+            When to give up, s.
+
+        Returns
+        -------
+        dict
+            ``seconds`` waited, and whether all was ``still``.
+        """
+        with self._lock:
+            program = Idleness(self.windows.focused_pid())
+        seconds, still = self.screen.settle(quiet, limit, program.is_busy)
+        self.desktop.check()
+        return {"seconds": seconds, "still": still}
 
     def wait_for_window(self, title: str, seconds: float) -> Window:
         """Wait for a window; the refusal names programs that ended meanwhile, with their last words."""
@@ -90,6 +118,9 @@ class Session:
         if "/" in program or program.startswith("-") or "\0" in program:
             return None
         return shutil.which(program, path=self.desktop.environment["PATH"])
+
+    def _wait_idle(self, seconds: float) -> bool | None:
+        return wait_idle(self.windows.focused_pid(), seconds)
 
     def _perform(self, action: actions.Action) -> dict[str, Any] | None:
         match action:
@@ -133,7 +164,11 @@ class Session:
             return {"changed": True}
         before = self.clipboard.changes
         self.keyboard.press("ctrl+c")
-        return {"changed": self.clipboard.wait_for_change(before, _COPY_SECONDS)}
+        end = time.monotonic() + _COPY_SECONDS
+        while not self.clipboard.wait_for_change(before, _COPY_PAUSE) and time.monotonic() < end:
+            if self._wait_idle(_COPY_SECONDS):
+                break  # the program has worked through its input
+        return {"changed": self.clipboard.changes != before}
 
     def _copy_image(self, area: actions.CopyImage) -> None:
         right, bottom = area.x + area.width, area.y + area.height

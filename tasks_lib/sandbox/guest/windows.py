@@ -54,6 +54,14 @@ class Windows:
         found = (self._read(number, active) for number in self._cardinals(self._root, "_NET_CLIENT_LIST"))
         return [window for window in found if window is not None]
 
+    def focused_pid(self) -> int | None:
+        """Return the process of the focused window; None where there is none or it does not say."""
+        focused = self._cardinals(self._root, "_NET_ACTIVE_WINDOW")
+        if not focused or not focused[0]:
+            return None
+        found = self._cardinals(self._display.create_resource_object("window", focused[0]), "_NET_WM_PID")
+        return found[0] if found else None
+
     def wait_for(self, title: str, seconds: float, check: Any = None) -> Window:
         """Wait until a mapped window's title contains `title` (case does not count).
 
