@@ -1,6 +1,7 @@
-"""Inputs of the mixed tasks (``taskdefs/mattoolbench/mixed``), and the diffraction angles that their gold holds.
+"""Inputs and gold of the mixed tasks (``taskdefs/mattoolbench/mixed``).
 
-The angles come from Bragg's law and the lattice alone, not from the program that the oracle uses.
+The gold comes from the lattice, Bragg's law and tabulated scattering factors, not from the program that the oracle
+uses.
 """
 
 from __future__ import annotations
@@ -28,6 +29,16 @@ ANATASE_SEEN = {
 }
 SILICON_SEEN = ((1, 1, 1), (2, 2, 0), (3, 1, 1))
 
+# Scattering factor of silicon, f(s) = sum a exp(-b s²) + c with s = sin(theta) / lambda in 1/Å (Cromer and Mann,
+# International Tables for Crystallography C, table 6.1.1.4).
+_SILICON_F = ((6.2915, 2.4386), (3.0353, 32.3337), (1.9891, 0.6785), (1.5410, 81.6937))
+_SILICON_C = 1.1407
+# Multiplicity and |F|² / f² of the diamond structure.
+_SILICON_FAMILY = {(1, 1, 1): (8, 32), (2, 2, 0): (12, 64), (3, 1, 1): (24, 32)}
+
+PROFILE_FWHM = 0.30  # degrees
+PROFILE_TOP = 10_000.0  # counts of the strongest reflection
+
 Site = tuple[str, float, float, float]
 
 
@@ -39,6 +50,31 @@ def two_theta(hkl: tuple[int, int, int], a: float, c: float) -> float:
     h, k, ell = hkl
     inverse = math.sqrt((h * h + k * k) / a**2 + ell * ell / c**2)
     return 2.0 * math.degrees(math.asin(CU_K_ALPHA_1 * inverse / 2.0))
+
+
+def silicon_heights() -> dict[tuple[int, int, int], float]:
+    """Return the heights of silicon's reflections, the strongest `PROFILE_TOP`.
+
+    Height ~ multiplicity x |F|² x (1 + cos² 2 theta) / (sin² theta cos theta), for a powder without absorption and
+    thermal motion, all lines equally wide.
+    """
+    raw: dict[tuple[int, int, int], float] = {}
+    for hkl, (multiplicity, structure) in _SILICON_FAMILY.items():
+        angle = math.radians(two_theta(hkl, SILICON_A, SILICON_A))
+        s = math.sin(angle / 2.0) / CU_K_ALPHA_1
+        f = sum(a * math.exp(-b * s * s) for a, b in _SILICON_F) + _SILICON_C
+        lorentz = (1.0 + math.cos(angle) ** 2) / (math.sin(angle / 2.0) ** 2 * math.cos(angle / 2.0))
+        raw[hkl] = multiplicity * structure * f * f * lorentz
+    return {hkl: PROFILE_TOP * value / max(raw.values()) for hkl, value in raw.items()}
+
+
+def silicon_profile() -> bytes:
+    """Return the gold of the simulated profile: angle and counts, 20 to 60 degrees."""
+    x = axis(20.0, 60.0, 0.02)
+    heights = silicon_heights()
+    lines = [Line(two_theta(hkl, SILICON_A, SILICON_A), heights[hkl], PROFILE_FWHM) for hkl in SILICON_SEEN]
+    rows = [f"{angle:.2f} {value:.1f}" for angle, value in zip(x, profile(x, lines), strict=True)]
+    return ("\n".join(rows) + "\n").encode("utf-8")
 
 
 def _cif(name: str, formula: str, a: float, c: float, sites: Sequence[Site]) -> bytes:
@@ -78,9 +114,10 @@ def powder() -> bytes:
 
 
 def files() -> dict[str, bytes]:
-    """Return the inputs: path below ``taskdefs/mattoolbench/mixed`` -> content."""
+    """Return inputs and gold: path below ``taskdefs/mattoolbench/mixed`` -> content."""
     return {
         "anatase-reference-overlay/inputs/anatase.cif": anatase_cif(),
         "anatase-reference-overlay/inputs/powder.xy": powder(),
         "silicon-profile-fit/inputs/silicon.cif": silicon_cif(),
+        "silicon-profile-fit/gold/profile.xy": silicon_profile(),
     }
