@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tasks_lib.cli.settings import Settings, store_url
-from tasks_lib.store import Store
+from tasks_lib.store import RunFolder, Store
 from tasks_lib.taskdefs import Select, TaskSet, choose, find_root, load_all
 
 StoreOption = Annotated[
@@ -26,6 +26,12 @@ TaskdefsOption = Annotated[
 def open_store(given: str | None, settings: Settings) -> Store:
     """Open the store that the options and settings name."""
     return Store.open(store_url(given, settings))
+
+
+def report_place(place: Store, run_id: str) -> str:
+    """Return where a person finds the report: a path on this machine, else its address in the store."""
+    page = f"{RunFolder(place, run_id).report}/index.html"
+    return str(place.local_path(page) or f"{place.url}/{page}")
 
 
 def taskdefs_root(given: Path | None) -> Path:

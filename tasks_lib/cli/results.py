@@ -7,11 +7,10 @@ from typing import Annotated
 import typer
 
 from tasks_lib.cli.console import Exit, explained, out, print_json, say
-from tasks_lib.cli.options import JsonOption, StoreOption, TaskdefsOption, open_store, taskdefs_root
+from tasks_lib.cli.options import JsonOption, StoreOption, TaskdefsOption, open_store, report_place, taskdefs_root
 from tasks_lib.cli.settings import load_settings
 from tasks_lib.episodes import conclude, rescore_run
 from tasks_lib.reporting import console_table
-from tasks_lib.store import RunFolder
 
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="The run.")]
 
@@ -26,7 +25,7 @@ def report(
     with explained():
         place = open_store(store, load_settings())
         summary = conclude(place, run_id, taskdefs_root(taskdefs))
-    path = place.local_path(RunFolder(place, run_id).report + "/index.html")
+    path = report_place(place, run_id)
     if json:
         print_json({"report": path, **summary.model_dump(mode="json")})
     else:

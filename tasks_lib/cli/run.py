@@ -19,6 +19,7 @@ from tasks_lib.cli.options import (
     TaskdefsOption,
     TaskOption,
     open_store,
+    report_place,
     taskdefs_root,
 )
 from tasks_lib.cli.planning import Selection, manifest_for
@@ -59,8 +60,6 @@ def run(
     with explained():
         settings = load_settings()
         root = taskdefs_root(taskdefs)
-        engine = load_engine()
-        engine.warm_up()
         place = open_store(store, settings)
         choice = Selection(
             benchmark, suite, domain, tuple(task or ()), tuple(agent or ()), tuple(model or ()), trials, machine,
@@ -69,7 +68,9 @@ def run(
         if resume and place.exists(RunFolder(place, resume).manifest) and choice.is_open:
             manifest = read_manifest(place, resume)
         else:
-            manifest = open_run(place, manifest_for(choice, root, settings, run_id=resume, command=_command()))
+            planned = manifest_for(choice, root, settings, run_id=resume, command=_command())
+            load_engine().warm_up()
+            manifest = open_run(place, planned)
         order = RunOrder(
             store_url=place.url,
             run_id=manifest.run_id,
@@ -138,7 +139,7 @@ def _print_event(event: Event) -> None:
 
 
 def _conclude(summary: RunSummary, order: RunOrder, place: Store, as_json: bool) -> None:
-    report = place.local_path(RunFolder(place, summary.run_id).report + "/index.html")
+    report = report_place(place, summary.run_id)
     if as_json:
         print_json({"event": "run-ended", "report": report, **summary.model_dump(mode="json")})
     else:

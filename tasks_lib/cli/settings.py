@@ -72,7 +72,7 @@ def load_settings() -> Settings:
     if path is None:
         return Settings()
     try:
-        return Settings.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        return Settings.model_validate(tomllib.loads(path.read_text(encoding="utf-8")), strict=True)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         msg = f"{path} is no TOML: {error}; mend that line"
         raise ConfigurationError(msg) from error

@@ -15,8 +15,8 @@ from tasks_lib.store import Store
 from tasks_lib.taskdefs import load_all
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
-ONE_STAGE = FIXTURES / "taskdefs" / "good"
-TWO_STAGES = FIXTURES / "episodes"
+ONE_STAGE = FIXTURES / "episodes" / "one_stage"
+TWO_STAGES = FIXTURES / "episodes" / "two_stages"
 
 MakeRun = Callable[..., RunManifest]
 

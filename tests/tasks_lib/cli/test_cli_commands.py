@@ -1,0 +1,127 @@
+"""The commands as a user types them: help with an example, exit codes, JSON for machines."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tasks_lib.cli import app
+from tasks_lib.cli.proving import draw
+from tasks_lib.records import RunManifest
+from tasks_lib.store import RunFolder, Store
+from tasks_lib.taskdefs import load_all
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+GOOD = FIXTURES / "episodes" / "one_stage"
+COMMANDS = ("run", "retry", "prove", "lint", "report", "rescore", "serve", "doctor", "tasks list", "tasks show")
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MATASSAY_CONFIG", raising=False)
+
+
+def _call(*words: str):
+    return CliRunner().invoke(app, list(words))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(command: str) -> None:
+    result = _call(*command.split(), "--help")
+    assert result.exit_code == 0
+    assert f"Example: matassay {command}" in " ".join(result.output.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("run", "no-such-benchmark"), "no benchmark"),
+        (("run", "--task", "no-such-task"), "no-such-task"),
+        (("run", "--domain", "no-such-domain"), "no-such-domain"),
+        (("run", "--agent", "no-such-agent"), "no agent"),
+        (("run", "--agent", "llm"), "needs a model"),
+        (("run", "--agent", "replay"), "--replay RUN"),
+        (("run", "--model", "gpt"), "models.gpt"),
+        (("run", "--machine", "cray"), "cray"),
+        (("retry", "no-such-run"), "no run"),
+        (("report", "no-such-run"), "no run"),
+        (("rescore", "no-such-run"), "no run"),
+        (("report", "../../etc"), "no name of a folder"),
+        (("prove", "--task", "no-such-task"), "no-such-task"),
+        (("lint", "no-such-folder"), "nothing to check"),
+        (("run", "--trials", "0"), "--trials"),
+        (("tasks", "list", "--taskdefs", "no-such-folder"), "no task definitions"),
+        (("run", "--frobnicate"), "frobnicate"),
+    ],
+)
+def test_wrong_use_ends_with_2_and_says_what_to_do(words: tuple[str, ...], said: str) -> None:
+    arguments = words if "--taskdefs" in words or words[0] in {"lint"} else (*words, "--taskdefs", str(GOOD))
+    result = _call(*arguments)
+    assert result.exit_code == 2, result.output
+    assert said in " ".join(result.output.split())
+    assert "Traceback" not in result.output
+
+
+def test_tasks_are_listed_for_people_and_machines() -> None:
+    table = _call("tasks", "list", "--taskdefs", str(GOOD))
+    assert table.exit_code == 0
+    assert "1 tasks" in table.output
+    document = json.loads(_call("tasks", "list", "--json", "--taskdefs", str(GOOD)).output)
+    assert [task["id"] for task in document["tasks"]] == [loaded.id for loaded in load_all(GOOD).tasks]
+    shown = json.loads(_call("tasks", "show", "lattice-parameter", "--json", "--taskdefs", str(GOOD)).output)
+    assert shown[0]["criteria"]
+
+
+def test_lint_ends_with_0_on_good_tasks_and_2_on_findings(tmp_path: Path) -> None:
+    assert _call("lint", str(GOOD)).exit_code == 0
+    root = Path(shutil.copytree(GOOD, tmp_path / "tasks"))
+    file = next(root.glob("*/*/*/task.yaml"))
+    file.write_text(file.read_text(encoding="utf-8").replace("points: 3", "points: 9"), encoding="utf-8")
+    result = _call("lint", str(root))
+    assert result.exit_code == 2
+    assert "task.yaml:" in result.output
+    assert json.loads(_call("lint", str(root), "--json").output)[0]["rule"]
+
+
+def test_a_sample_of_proofs_touches_every_domain_it_can() -> None:
+    whole = load_all()
+    domains = {loaded.task.domain for loaded in whole.tasks}
+    drawn = draw(whole, len(domains), seed=3)
+    assert {loaded.task.domain for loaded in drawn} == domains
+    assert drawn == draw(whole, len(domains), seed=3)
+    assert draw(whole, None, seed=0) == whole.tasks
+    assert any(draw(whole, 1, seed=0) != draw(whole, 1, seed=seed) for seed in range(1, 10))
+
+
+def test_the_doctor_says_what_is_there_in_json() -> None:
+    result = _call("doctor", "--json", "--taskdefs", str(GOOD), "--store", "store")
+    checks = {check["name"]: check for check in json.loads(result.output)["checks"]}
+    assert checks["python"]["good"]
+    assert checks["tasks"]["found"].startswith("1 tasks, 0")
+    assert result.exit_code == (2 if any(c["needed"] and not c["good"] for c in checks.values()) else 0)
+
+
+def test_a_broken_task_is_the_doctors_concern(tmp_path: Path) -> None:
+    (tmp_path / "tasks" / "s" / "d" / "broken").mkdir(parents=True)
+    (tmp_path / "tasks" / "s" / "d" / "broken" / "task.yaml").write_text("task: [", encoding="utf-8")
+    result = _call("doctor", "--json", "--taskdefs", str(tmp_path / "tasks"), "--store", "store")
+    assert result.exit_code == 2
+
+
+def test_the_manifest_records_what_was_asked_for(tmp_path: Path) -> None:
+    from tasks_lib.cli.planning import Selection, manifest_for
+    from tasks_lib.cli.settings import Settings
+    from tasks_lib.episodes import open_run
+
+    choice = Selection(None, None, None, (), ("oracle", "nop"), (), 2, "local", False, 11)
+    manifest = manifest_for(choice, GOOD, Settings(), run_id="mine", command=("matassay", "run"))
+    store = Store.open(str(tmp_path / "store"))
+    open_run(store, manifest)
+    kept = store.read_document(RunFolder(store, "mine").manifest, RunManifest)
+    assert (kept.seed, kept.machine.isolated, len(kept.episodes)) == (11, False, 4)
+    assert kept.versions["python"]

@@ -1,0 +1,71 @@
+"""Settings: what stands in matassay.toml is used, what is wrong there is named with key and value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tasks_lib.cli.settings import load_settings, settings_file, store_url
+from tasks_lib.records.errors import ConfigurationError
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MATASSAY_CONFIG", raising=False)
+    monkeypatch.delenv("MATASSAY_STORE", raising=False)
+
+
+def _write(text: str) -> None:
+    Path("matassay.toml").write_text(text, encoding="utf-8")
+
+
+def test_without_a_file_everything_has_a_default() -> None:
+    assert settings_file() is None
+    assert load_settings().store.url == "artifacts"
+
+
+def test_a_file_is_read() -> None:
+    _write('[store]\nurl = "s3://lab/matassay"\n[run]\nconcurrency = 4\n[machine]\nwidth = 1920\nheight = 1080\n')
+    settings = load_settings()
+    assert (settings.store.url, settings.run.concurrency, settings.machine.width) == ("s3://lab/matassay", 4, 1920)
+
+
+def test_the_option_wins_over_the_environment_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    _write('[store]\nurl = "file-says"\n')
+    settings = load_settings()
+    assert store_url(None, settings) == "file-says"
+    monkeypatch.setenv("MATASSAY_STORE", "environment-says")
+    assert store_url(None, settings) == "environment-says"
+    assert store_url("option-says", settings) == "option-says"
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("[run]\nconcurency = 4\n", "run.concurency"),
+        ("[run]\nconcurrency = 0\n", "run.concurrency = 0"),
+        ("[machine]\nwidth = 3\n", "machine.width = 3"),
+        ("[what]\nx = 1\n", "what"),
+        ("[run\n", "is no TOML"),
+        ("[run]\nconcurrency = true\n", "run.concurrency"),
+    ],
+)
+def test_what_is_wrong_is_named(text: str, named: str) -> None:
+    _write(text)
+    with pytest.raises(ConfigurationError, match=r"matassay\.toml") as caught:
+        load_settings()
+    assert named in str(caught.value)
+
+
+def test_a_named_file_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MATASSAY_CONFIG", "elsewhere.toml")
+    with pytest.raises(ConfigurationError, match=r"elsewhere\.toml"):
+        settings_file()
+
+
+def test_a_file_in_another_encoding_is_an_error() -> None:
+    Path("matassay.toml").write_bytes("[store]\nurl = 'Å'\n".encode("latin-1"))
+    with pytest.raises(ConfigurationError, match="is no TOML"):
+        load_settings()
