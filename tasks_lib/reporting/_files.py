@@ -9,7 +9,7 @@ from tasks_lib.records import BlobRef
 from tasks_lib.records.errors import StoreError
 from tasks_lib.reporting._previews import Preview, decode, preview
 from tasks_lib.reporting._sink import Sink
-from tasks_lib.reporting._text import Redactor, safe_name
+from tasks_lib.reporting._text import Redact, safe_name
 from tasks_lib.store import Store
 
 _FOLDER = "files"
@@ -55,7 +55,7 @@ class Shown:
 class ReportFiles:
     """Copies blobs into a report, each once."""
 
-    def __init__(self, store: Store, sink: Sink, redact: Redactor) -> None:
+    def __init__(self, store: Store, sink: Sink, redact: Redact) -> None:
         self._store = store
         self._sink = sink
         self._redact = redact

@@ -91,9 +91,11 @@ def follow(actions: Iterable[ActionRecord], pointer: Point | None) -> tuple[list
         if verb == "drag" and place is not None:
             marks.append(Mark(number, "drag", place, start=pointer))
             pointer = place
-        elif verb.startswith("move") and place is not None:
-            marks.append(Mark(number, "move", place))
+        elif verb.startswith("move"):
+            # A move to a numbered mark is recorded without its pixels: where the pointer stands is unknown then.
             pointer = place
+            if place is not None:
+                marks.append(Mark(number, "move", place))
         elif verb in _BUTTONS:
             pointer = place or pointer
             if pointer is not None:

@@ -20,7 +20,7 @@ _FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
 _ROWS, _COLUMNS, _CELL = 24, 12, 60
 _LINES, _CHARACTERS = 40, 6000
 _DELIMITERS = {"csv": ",;\t", "tsv": "\t", "dat": "\t,;"}
-_PICTURES = frozenset("bmp gif jpeg jpg png tif tiff webp".split())
+_PICTURES = frozenset(["bmp", "gif", "jpeg", "jpg", "png", "tif", "tiff", "webp"])
 
 
 @dataclass(frozen=True)

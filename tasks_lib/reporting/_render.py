@@ -12,13 +12,13 @@ from markupsafe import Markup
 from tasks_lib.records import Outcome
 from tasks_lib.reporting._advice import ADVICE
 from tasks_lib.reporting._index import LETTERS
-from tasks_lib.reporting._text import Redactor, scrub
+from tasks_lib.reporting._text import Redact, scrub
 
 # No script at all, no request to anywhere; `file:` because some browsers do not count a local folder as 'self'.
 POLICY = "default-src 'none'; img-src 'self' file:; style-src 'self' file:; base-uri 'none'; form-action 'none'"
 
 
-def environment(redact: Redactor) -> Environment:
+def environment(redact: Redact) -> Environment:
     """Return the templates' environment.
 
     Parameters
@@ -47,7 +47,7 @@ def environment(redact: Redactor) -> Environment:
     return env
 
 
-def _finalizer(redact: Redactor) -> Callable[[Any], Any]:
+def _finalizer(redact: Redact) -> Callable[[Any], Any]:
     def finalize(value: Any) -> Any:
         # Markup comes from our own macros alone: what they print has passed through here already.
         if isinstance(value, Markup) or not isinstance(value, str):

@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.resources import files as package_files
 from pathlib import Path
+from typing import TypeVar
 
 from jinja2 import Environment
 
-from tasks_lib.records import EpisodeResult, Modality, RunManifest, RunSummary, Task
+from tasks_lib.models import Redactor
+from tasks_lib.records import Document, EpisodeResult, Modality, RunManifest, RunSummary, Task
+from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.reporting._export import summary_csv, summary_json
 from tasks_lib.reporting._files import ReportFiles
 from tasks_lib.reporting._index import index_view
 from tasks_lib.reporting._read import EpisodeReader, EpisodeTrace
 from tasks_lib.reporting._render import environment
 from tasks_lib.reporting._sink import FolderSink, Sink, StoreSink
-from tasks_lib.reporting._text import Redactor, no_redaction
+from tasks_lib.reporting._text import Redact
 from tasks_lib.reporting._view import EpisodeViewer
-from tasks_lib.store import RunFolder, Store
+from tasks_lib.store import RunFolder, Store, runs
+
+D = TypeVar("D", bound=Document)
 
 
 def write_report(
@@ -27,7 +32,7 @@ def write_report(
     out: Path | str | None = None,
     *,
     summary: RunSummary | None = None,
-    redact: Redactor = no_redaction,
+    redact: Redact | None = None,
 ) -> str:
     """Write the report of a run: ``index.html``, a page per episode, the files that they show.
 
@@ -45,9 +50,10 @@ def write_report(
     out : Path or str or None, optional
         A local folder (Path), a path in the store (str), or None for the run's own ``report/`` in the store.
     summary : RunSummary, optional
-        The aggregate; by default ``summary.json``, or one made from the episodes where there is none.
+        The aggregate; by default the run's ``summary.json``.
     redact : callable, optional
-        Takes secrets out of a text. It is called on all text of agents and on every text file.
+        Takes secrets out of a text. It is called on everything that is printed and on every file that is copied; by
+        default it knows the secrets of this process's environment.
 
     Returns
     -------
@@ -57,25 +63,28 @@ def write_report(
     Raises
     ------
     ConfigurationError
-        If the store holds no such run.
+        If the store holds no such run, or the run has no summary yet.
     StoreError
         If the report cannot be written.
     """
     folder = RunFolder(store, run_id)
-    manifest = store.read_document(folder.manifest, RunManifest)
-    current = summary or _summary(store, folder, tasks)
+    manifest = _read(store, folder.manifest, RunManifest, run_id)
+    current = summary or _read(store, folder.summary, RunSummary, run_id)
     sink = _sink(store, folder, out)
-    site = _Site(store, manifest, current, tasks, sink, redact)
+    site = _Site(store, manifest, current, tasks, sink, redact or Redactor.from_environment())
     site.write()
     return sink.where("index.html")
 
 
-def _summary(store: Store, folder: RunFolder, tasks: Mapping[str, Task]) -> RunSummary:
-    if store.exists(folder.summary):
-        return store.read_document(folder.summary, RunSummary)
-    from tasks_lib.episodes.summary import summarise
-
-    return summarise(store, folder.run_id, tasks)
+def _read(store: Store, path: str, model: type[D], run_id: str) -> D:
+    try:
+        return store.read_document(path, model)
+    except FileNotFoundError as error:
+        known = ", ".join(runs(store)) or "none"
+        msg = (
+            f"{path} is not in {store.url} (runs there: {known}): name one, or write it with `matassay report {run_id}`"
+        )
+        raise ConfigurationError(msg) from error
 
 
 def _sink(store: Store, folder: RunFolder, out: Path | str | None) -> Sink:
@@ -95,7 +104,7 @@ class _Site:
         summary: RunSummary,
         tasks: Mapping[str, Task],
         sink: Sink,
-        redact: Redactor,
+        redact: Redact,
     ) -> None:
         self._manifest = manifest
         self._summary = summary

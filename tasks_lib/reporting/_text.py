@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections.abc import Callable
 from typing import Any
 
-Redactor = Callable[[str], str]
+Redact = Callable[[str], str]
 
 # Extensions that a viewer opens as data; everything else gets one of these appended.
 _DATA_EXTENSIONS = frozenset(
-    "agr cif csv dat fit fityk in json jpeg jpg log md npy out pdf peak png poscar py tsv txt vasp vsz webp xy xyz yaml".split()
+    {"agr", "cif", "csv", "dat", "fit", "in", "jpeg", "jpg", "json", "log", "md", "npy", "out", "pdf", "peaks", "png"}
+    | {"poscar", "py", "tsv", "txt", "vasp", "vsz", "webp", "xy", "xyz", "yaml"}
 )
-# Left-to-right and other marks that reorder or hide text: shown by their code points.
-_HIDDEN = frozenset(
-    [0x00AD, 0x061C, 0x180E, *range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2060, 0x2070), 0xFEFF]
-    + [*range(0xFFF9, 0xFFFC), *range(0xE0000, 0xE0080)]
+# Control characters but line feed and tab, lone surrogates, and what reorders, joins or hides text: soft hyphen,
+# direction marks and overrides, zero-width characters, fillers, line separators, annotations, tags.
+_SHOWN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
-_KEPT = frozenset("\n\t")
-
-
-def no_redaction(text: str) -> str:
-    """Return `text` as it is."""
-    return text
 
 
 def _visible(char: str) -> str:
@@ -34,15 +29,6 @@ def _visible(char: str) -> str:
     if code == 0x7F:
         return "\u2421"
     return f"⟦U+{code:04X}⟧"
-
-
-def _to_show(code: int) -> bool:
-    char = chr(code)
-    return char not in _KEPT and (code in _HIDDEN or unicodedata.category(char) in {"Cc", "Cs"})
-
-
-# All characters that are replaced, as one compiled class: most texts have none and are returned untouched.
-_SHOWN = re.compile("[" + "".join(re.escape(chr(code)) for code in range(0xE0080) if _to_show(code)) + "]")
 
 
 def scrub(text: str) -> str:
@@ -76,7 +62,7 @@ def cap(text: str, most: int) -> str:
     return f"{text[:head]}\n⟦… {len(text) - most:,} characters left out …⟧\n{text[len(text) - tail :]}"
 
 
-def redact_tree(value: Any, redact: Redactor) -> Any:
+def redact_tree(value: Any, redact: Redact) -> Any:
     """Redact every string of a JSON tree, keys too."""
     if isinstance(value, str):
         return redact(value)
@@ -87,7 +73,7 @@ def redact_tree(value: Any, redact: Redactor) -> Any:
     return value
 
 
-def value_text(value: Any, redact: Redactor, most: int = 4000) -> str:
+def value_text(value: Any, redact: Redact, most: int = 4000) -> str:
     """Write a value seen or wanted as a reader would: text bare, numbers in full, the rest as JSON."""
     clean = redact_tree(value, redact)
     if clean is None:

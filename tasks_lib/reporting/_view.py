@@ -18,7 +18,7 @@ from tasks_lib.records import (
 from tasks_lib.reporting._files import ReportFiles, Shown
 from tasks_lib.reporting._marks import Mark, Point, follow, inside
 from tasks_lib.reporting._read import AttemptTrace, EpisodeTrace, StageTrace, stage_of
-from tasks_lib.reporting._text import Redactor, cap, value_text
+from tasks_lib.reporting._text import Redact, cap, value_text
 from tasks_lib.taskdefs.transcript import fences
 
 # A page holds this much text of the agent in full; what comes after is cut short, so that no page grows without end.
@@ -123,7 +123,7 @@ class EpisodeView:
 class EpisodeViewer:
     """Turns what is stored of an episode into what its page shows; copies its files on the way."""
 
-    def __init__(self, files: ReportFiles, redact: Redactor) -> None:
+    def __init__(self, files: ReportFiles, redact: Redact) -> None:
         self._files = files
         self._redact = redact
         self._room = _PAGE_CHARACTERS

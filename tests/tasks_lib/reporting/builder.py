@@ -6,6 +6,7 @@ import io
 import math
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
 from PIL import Image, ImageDraw, ImageFont
 
@@ -179,6 +180,7 @@ def _mixed_task() -> Task:
     )
 
 
+@cache
 def screen(title: str, caption: str, *, dialog: bool = False, seed: int = 0) -> bytes:
     """Draw a desktop with one program on it, PNG."""
     image = Image.new("RGB", (WIDTH, HEIGHT), "#35506b")
@@ -209,6 +211,7 @@ def screen(title: str, caption: str, *, dialog: bool = False, seed: int = 0) -> 
     return out.getvalue()
 
 
+@cache
 def figure(width: int = 800, height: int = 600) -> bytes:
     """Draw what an agent would export as its figure, PNG."""
     image = Image.new("RGB", (width, height), "white")
@@ -285,8 +288,8 @@ class Builder:
             Initialise(machine_id=f"local-{stage}", placed=(), steps=(), finished=self.tick(2), seconds=1.9),
         )
 
-    def step(self, attempt: AttemptFolder, stage: str, index: int, reply: str, **more: object) -> None:
-        """Record one step."""
+    def line(self, index: int, reply: str, **more: object) -> str:
+        """One line of a trajectory."""
         fields: dict[str, object] = {
             "decision": Decision.CONTINUE,
             "observation": Observation(),
@@ -295,8 +298,11 @@ class Builder:
             "action_seconds": 0.3,
             **more,
         }
-        step = Step(index=index, started=self.tick(4), reply=reply, **fields)
-        self.store.append_line(attempt.stage(stage).trajectory, step.to_line())
+        return Step(index=index, started=self.tick(4), reply=reply, **fields).to_line()
+
+    def step(self, attempt: AttemptFolder, stage: str, index: int, reply: str, **more: object) -> None:
+        """Record one step."""
+        self.store.append_line(attempt.stage(stage).trajectory, self.line(index, reply, **more))
 
     def evidence(
         self,
@@ -388,7 +394,7 @@ def gui_episode(
         attempt,
         "main",
         1,
-        "I open the background dialog.\n\n```python\ncomputer.mouse.move_abs(254, 77)\ncomputer.mouse.single_click()\n```",
+        "I open the menu.\n\n```python\ncomputer.mouse.move_abs(254, 77)\ncomputer.mouse.single_click()\n```",
         observation=first,
         actions=click(254, 77),
         settle_seconds=0.3,
@@ -428,7 +434,8 @@ def gui_episode(
         attempt,
         "main",
         index,
-        "```python\ncomputer.mouse.move_abs(600, 200)\ncomputer.mouse.drag(900, 300)\ncomputer.mouse.move_abs(300, 640)\n"
+        "```python\ncomputer.mouse.move_abs(600, 200)\ncomputer.mouse.drag(900, 300)\n"
+        "computer.mouse.move_abs(300, 640)\n"
         "computer.mouse.right_click()\n```\n```decision\nDONE\n```",
         observation=fitted,
         decision=Decision.DONE,
@@ -452,16 +459,19 @@ def code_episode(
     """A script, its output, a second try after a traceback."""
     attempt = episode.attempt(1)
     build.machine(attempt, "main", desktop=False)
-    script = "import json\nfrom pymatgen.core import Structure\n\ncell = Structure.from_file('si_primitive.cif')\nprint(cell)\n"
-    action = ActionRecord(text="python", kind="script", ok=False, feedback="exit code 1", seconds=1.2)
-    trace = "Traceback (most recent call last):\n  File \"script.py\", line 4, in <module>\nNameError: name 'cell' is not defined"
+    script = (
+        "import json\nfrom pymatgen.core import Structure\n\n"
+        "cell = Structure.from_file('si_primitive.cif')\nprint(cell)\n"
+    )
+    action = ActionRecord(text="python script", kind="python", ok=False, feedback="exit code 1", seconds=1.2)
+    trace = "Traceback (most recent call last):\n  File \"script.py\", line 4\nNameError: name 'cell' is not defined"
     build.step(attempt, "main", 1, f"```python\n{script}```", actions=(action,), feedback=f"exit code 1\n{trace}")
-    good = ActionRecord(text="python", kind="script", ok=True, seconds=2.2)
+    good = ActionRecord(text="python script", kind="python", ok=True, seconds=2.2)
     build.step(
         attempt,
         "main",
         2,
-        f"I mend the name.\n\n```python\n{script}json.dump({{'a': 5.431}}, open('a.json', 'w'))\n```\n```decision\nDONE\n```",
+        f"I mend it.\n\n```python\n{script}json.dump({{'a': 5.431}}, open('a.json', 'w'))\n```\n```decision\nDONE\n```",
         actions=(good,),
         decision=Decision.DONE,
         feedback="exit code 0\nFull Formula (Si2)\nabc   :   3.866975   3.866975   3.866975\n",
@@ -484,7 +494,7 @@ def figure_episode(
         "main",
         1,
         "```veusz\nAdd('page', name='page1')\nTo('page1')\nAdd('graph', name='graph1')\nExport('si.png')\n```",
-        actions=(ActionRecord(text="veusz", kind="script", ok=True, seconds=1.1),),
+        actions=(ActionRecord(text="veusz script", kind="veusz", ok=True, seconds=1.1),),
         decision=Decision.DONE,
         feedback="exit code 0",
     )
@@ -509,7 +519,7 @@ def mixed_episode(
             stage,
             1,
             f"```{kind}\nprint('pattern')\n```\n```decision\nDONE\n```",
-            actions=(ActionRecord(text=kind, kind="script", ok=True, seconds=1.4),),
+            actions=(ActionRecord(text=f"{kind} script", kind=kind, ok=True, seconds=1.4),),
             decision=Decision.DONE,
             feedback="exit code 0\npattern",
         )
