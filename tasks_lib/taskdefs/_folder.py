@@ -13,7 +13,8 @@ from tasks_lib.taskdefs._yaml import MAX_BYTES, YamlDocument, YamlProblem, read_
 from tasks_lib.taskdefs.findings import Finding
 
 TASK_FILE = "task.yaml"
-MAX_DATA_BYTES = 16 * 1024 * 1024
+# Of all inputs and gold of a task together.
+MAX_DATA_BYTES = 32 * 1024 * 1024
 MAX_TRANSCRIPT_BYTES = 256 * 1024
 MAX_FILES = 200
 
@@ -118,12 +119,13 @@ def _read_files(found: TaskFolder) -> None:
         for name in sorted([*folders, *names]):
             path = Path(parent) / name
             relative = path.relative_to(found.folder).as_posix()
-            if path.is_symlink():
+            if path.is_symlink() or not (path.is_dir() or path.is_file()):
                 fix = "a task's folder holds plain files only: put a copy of the file there"
-                found.findings.append(Finding(str(path), 1, "link", f"{relative} is a symbolic link", fix))
+                what = "a symbolic link" if path.is_symlink() else "no file"
+                found.findings.append(Finding(str(path), 1, "not-plain", f"{relative} is {what}", fix))
                 folders[:] = [other for other in folders if other != name]
                 continue
-            if name in folders:
+            if path.is_dir():
                 continue
             count += 1
             if count > MAX_FILES:
@@ -138,7 +140,8 @@ def _read_one(found: TaskFolder, path: Path, relative: str) -> None:
     is_transcript = "/" not in relative and relative.endswith(".md")
     if not (is_data or is_transcript):
         return
-    limit = MAX_DATA_BYTES if is_data else MAX_TRANSCRIPT_BYTES
+    room = MAX_DATA_BYTES - sum(len(data) for data in found.data.values())
+    limit = room if is_data else MAX_TRANSCRIPT_BYTES
     try:
         data = _bounded(path, limit)
         if is_data:
@@ -146,7 +149,9 @@ def _read_one(found: TaskFolder, path: Path, relative: str) -> None:
         else:
             found.transcripts[relative] = data.decode("utf-8").replace("\r\n", "\n")
     except _TooLargeError as error:
-        found.findings.append(Finding(str(path), 1, "too-large", str(error), f"keep it below {limit} bytes"))
+        found.findings.append(
+            Finding(str(path), 1, "too-large", str(error), f"keep a task's files below {MAX_DATA_BYTES} bytes")
+        )
     except UnicodeDecodeError as error:
         found.findings.append(Finding(str(path), 1, "not-utf-8", str(error.reason), "save the file as UTF-8"))
     except OSError as error:

@@ -87,8 +87,8 @@ def read_yaml(data: bytes) -> YamlDocument:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise YamlProblem(line, f"byte 0x{data[error.start]:02x}", "save the file as UTF-8") from error
-    loader = _CoreLoader(text)
     try:
+        loader = _CoreLoader(text)
         _refuse_unbounded(text)
         node = loader.get_single_node()
         if node is None:
@@ -100,8 +100,6 @@ def read_yaml(data: bytes) -> YamlDocument:
         raise YamlProblem(mark.line + 1 if mark else 1, str(error.problem or error), "mend the YAML syntax") from error
     except yaml.YAMLError as error:
         raise YamlProblem(1, str(error).splitlines()[0], "mend the YAML syntax") from error
-    finally:
-        loader.dispose()
 
 
 def _refuse_unbounded(text: str) -> None:

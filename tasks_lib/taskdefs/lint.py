@@ -61,13 +61,14 @@ def lint(
 def _folders(path: Path) -> list[Path]:
     if not path.is_dir():
         return []
-    if (path / TASK_FILE).exists():
+    if _looks_like_task(path):
         return [path]
     # A root, a suite or a domain: task folders lie three, two or one level below.
-    found = sorted({file.parent for pattern in ("*", "*/*", "*/*/*") for file in path.glob(f"{pattern}/{TASK_FILE}")})
-    whole = [folder for folder in task_folders(path) if not (folder / TASK_FILE).exists() and _looks_like_task(folder)]
-    return sorted({*found, *whole})
+    below = [folder for pattern in ("*", "*/*", "*/*/*") for folder in path.glob(pattern) if _looks_like_task(folder)]
+    whole = task_folders(path) if any(path.glob(f"*/*/*/{TASK_FILE}")) else ()
+    return sorted({*below, *whole})
 
 
 def _looks_like_task(folder: Path) -> bool:
-    return any((folder / name).exists() for name in ("inputs", "gold", "oracle.md"))
+    """Tell whether a folder is a task's, also where its ``task.yaml`` is missing."""
+    return any((folder / name).exists() for name in (TASK_FILE, "inputs", "gold", "oracle.md"))

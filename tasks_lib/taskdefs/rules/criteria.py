@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from tasks_lib.records import Task
 from tasks_lib.taskdefs._folder import TaskFolder
 from tasks_lib.taskdefs.rules.files import stage_at
 from tasks_lib.taskdefs.rules.registry import Broken, Known, rule
+from tasks_lib.taskdefs.rules.values import texts, wanted
 
 # Metrics whose wanted numbers are limits, not measured values.
 _BOUNDS = frozenset({"at-least", "at-most", "between"})
@@ -82,7 +82,7 @@ def _deliverable_unread(_folder: TaskFolder, task: Task, _known: Known) -> Itera
         read: set[str] = set()
         for criterion in task.criteria:
             if criterion.stage == stage.id:
-                read |= {criterion.reads.path or "", *_texts(criterion.reads.arguments)}
+                read |= {criterion.reads.path or "", *texts(criterion.reads.arguments)}
         for item in stage.deliverables:
             if item.path not in read:
                 at = (*stage_at(task, index), "deliverables", item.path)
@@ -97,6 +97,18 @@ def _handoff_unchecked(_folder: TaskFolder, task: Task, _known: Known) -> Iterat
             if (stage.id, item.path) not in judged:
                 at = (*stage_at(task, index), "hands_over", item.path)
                 yield Broken(f"{item.path} is handed over unchecked", "add a criterion with `kind: hand-off`", at)
+
+
+@rule("handoff-target", "What a stage hands over goes to a next stage that has no input of that name.")
+def _handoff_target(_folder: TaskFolder, task: Task, _known: Known) -> Iterator[Broken]:
+    for index, stage in enumerate(task.stages):
+        following = task.stages[index + 1] if index + 1 < len(task.stages) else None
+        for item in stage.hands_over:
+            at = (*stage_at(task, index), "hands_over", item.path)
+            if following is None:
+                yield Broken(f"{stage.id} is the last stage and hands over {item.path}", "take it out", at)
+            elif item.as_path in {other.path for other in following.inputs}:
+                yield Broken(f"{item.as_path} is also an input of {following.id}", "choose another path", at)
 
 
 @rule("bad-argument", "Getters and metrics are called with arguments that they take.")
@@ -121,7 +133,7 @@ def _no_tolerance(_folder: TaskFolder, task: Task, known: Known) -> Iterator[Bro
             exact = exact or not known.metrics[compares.metric].takes_tolerance
         if exact and compares.metric != "equals":
             continue
-        measured = [value for value, own in _numbers(compares.want) if isinstance(value, float) and not own]
+        measured = [value for value, own in wanted(compares.want) if isinstance(value, float) and not own]
         if compares.metric == "number":
             measured = [compares.want]
         if measured and compares.tolerance is None and compares.relative is None:
@@ -143,31 +155,3 @@ def _want_and_gold(_folder: TaskFolder, task: Task, _known: Known) -> Iterator[B
     for index, criterion in enumerate(task.criteria):
         if criterion.compares.want is not None and criterion.compares.gold is not None:
             yield Broken(f"{criterion.id} has `want` and `gold`", "keep one of them", ("criteria", index, "compares"))
-
-
-def _numbers(want: Any, own: bool = False) -> Iterator[tuple[int | float, bool]]:
-    """Every number wanted, and whether it stands beside a tolerance of its own: ``{value: 284.8, tolerance: 0.1}``."""
-    if isinstance(want, dict):
-        own = own or not {"tolerance", "relative"}.isdisjoint(want)
-        for key, item in want.items():
-            if key not in ("tolerance", "relative"):
-                yield from _numbers(item, own)
-    elif isinstance(want, list):
-        for item in want:
-            yield from _numbers(item, own)
-    elif isinstance(want, int | float) and not isinstance(want, bool):
-        yield want, own
-
-
-def _scalars(value: Any) -> Iterator[Any]:
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, list):
-        for item in value:
-            yield from _scalars(item)
-    else:
-        yield value
-
-
-def _texts(value: Any) -> Iterator[str]:
-    return (item for item in _scalars(value) if isinstance(item, str))

@@ -9,6 +9,7 @@ from tasks_lib.taskdefs._folder import TaskFolder, sha256
 from tasks_lib.taskdefs.digests import normal_lines
 from tasks_lib.taskdefs.findings import Severity
 from tasks_lib.taskdefs.rules.registry import Broken, Known, rule
+from tasks_lib.taskdefs.rules.values import texts
 
 MAX_LINES = 80
 _SHORTEST_SECRET = 16
@@ -71,6 +72,8 @@ def _gold_missing(folder: TaskFolder, task: Task, _known: Known) -> Iterator[Bro
 @rule("gold-unused", "Every file in `gold/` is compared with by a criterion.", Severity.WARNING)
 def _gold_unused(folder: TaskFolder, task: Task, _known: Known) -> Iterator[Broken]:
     named = {criterion.compares.gold for criterion in task.criteria}
+    for criterion in task.criteria:
+        named |= {*texts(criterion.compares.arguments), *texts(criterion.reads.arguments)}
     for name in folder.below("gold"):
         if name not in named:
             path = str(folder.folder / "gold" / name)

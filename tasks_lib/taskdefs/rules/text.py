@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from tasks_lib.records import Criterion, Launch, Stage, Task
 from tasks_lib.taskdefs._folder import TaskFolder
 from tasks_lib.taskdefs.findings import Severity
 from tasks_lib.taskdefs.rules.files import stage_at
 from tasks_lib.taskdefs.rules.registry import Broken, Known, rule
+from tasks_lib.taskdefs.rules.values import wanted
 
 # Whole numbers below this and texts shorter than that stand in any prose: no evidence of a leak.
 _SMALLEST_TELLING_COUNT = 10
 _SHORTEST_TELLING_TEXT = 3
 _NUMBER = re.compile(r"(?<![\w.])[-+−]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w]*\.\w)")
 _HOST_PATH = re.compile(
-    r"(?<![\w./~])(?:/(?:home|root|tmp|work|Users|mnt|media|opt|srv|var|usr)(?:/[\w.@+-]+)+|[A-Za-z]:\\[\w\\. -]+)"
+    r"(?<![\w./~)])(?:/(?:home|root|tmp|work|Users|mnt|media|opt|srv|var|usr)(?:/[\w.@+-]+)+|[A-Za-z]:\\[\w\\. -]+)"
 )
 _CHECK_WORDS = re.compile(r"\b(?:grader|evaluator|oracle|near[ -]miss)\b", re.IGNORECASE)
 
@@ -40,25 +39,12 @@ def _answer_leaked(_folder: TaskFolder, task: Task, _known: Known) -> Iterator[B
     for index, criterion in enumerate(task.criteria):
         if criterion.given:
             continue
-        for leaf in _leaves(criterion.compares.want):
+        for leaf, _ in wanted(criterion.compares.want):
             place = next((at for _, text, at in _told(task) if _tells(text, leaf, criterion)), None)
             if place is not None:
                 value = f"{criterion.id} wants {leaf!r}, which stands in {'.'.join(map(str, place))}"
                 fix = "take it out of the text; where the task gives it on purpose, add `given: true`"
                 yield Broken(value, fix, ("criteria", index))
-
-
-def _leaves(want: Any) -> Iterator[str | float]:
-    if isinstance(want, bool) or want is None:
-        return
-    if isinstance(want, str | int | float):
-        yield want
-    elif isinstance(want, list):
-        for item in want:
-            yield from _leaves(item)
-    elif isinstance(want, dict):
-        for item in want.values():
-            yield from _leaves(item)
 
 
 def _tells(text: str, leaf: str | float, criterion: Criterion) -> bool:
@@ -71,7 +57,8 @@ def _tells(text: str, leaf: str | float, criterion: Criterion) -> bool:
         return False
     width = max(criterion.compares.tolerance or 0.0, abs(leaf) * (criterion.compares.relative or 0.0))
     found = (float(token.replace("−", "-")) for token in _NUMBER.findall(text))
-    return any(abs(number - leaf) <= width or math.isclose(number, leaf, rel_tol=1e-9) for number in found)
+    room = width + 1e-9 * abs(leaf)  # 29.79 is within 0.001 of 29.791, whatever binary fractions say
+    return any(abs(number - leaf) <= room for number in found)
 
 
 @rule("hint-names-check", "A hint helps with the work and says nothing of how it is judged.")
@@ -109,14 +96,22 @@ def _deliverable_unnamed(_folder: TaskFolder, task: Task, _known: Known) -> Iter
                 yield Broken(f"{item.path} does not stand in the instruction", "name the file in the instruction", at)
 
 
-@rule("input-unnamed", "Every input is named in the instruction or a hint, or opened by the set-up.", Severity.WARNING)
+@rule(
+    "input-unnamed",
+    "Every input, and every file that was handed over, is named in the instruction or a hint, or opened by the set-up.",
+    Severity.WARNING,
+)
 def _input_unnamed(_folder: TaskFolder, task: Task, _known: Known) -> Iterator[Broken]:
+    fix = "name it in the instruction or leave it out"
     for index, stage in enumerate(task.stages):
         named = "\n".join((stage.instruction, *stage.hints, *_set_up(stage)))
-        for item in stage.inputs:
-            if item.path not in named:
-                at = (*stage_at(task, index), "inputs", item.path)
-                yield Broken(f"{item.path} is named nowhere", "name it in the instruction or leave it out", at)
+        places = [(item.path, (*stage_at(task, index), "inputs", item.path)) for item in stage.inputs]
+        if index:
+            taken = task.stages[index - 1].hands_over
+            places += [(item.as_path, (*stage_at(task, index - 1), "hands_over", item.path)) for item in taken]
+        for path, at in places:
+            if path not in named:
+                yield Broken(f"{path} is named nowhere", fix, at)
 
 
 def _set_up(stage: Stage) -> Iterator[str]:
