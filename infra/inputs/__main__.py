@@ -1,4 +1,4 @@
-"""Write the generated inputs of the XPS, figure and mixed tasks: ``python -m infra.inputs [--check]``."""
+"""Write the generated inputs, and the gold of the pymatgen tasks: ``python -m infra.inputs [--check]``."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import hashlib
 import sys
 from pathlib import Path
 
-from infra.inputs import figures, mixed, xps
+from infra.inputs import figures, mixed, pymatgen, xps
 
 ROOT = Path(__file__).resolve().parents[2] / "taskdefs" / "mattoolbench"
 
 
 def everything() -> dict[str, bytes]:
     """Return every generated input: path below ``taskdefs/mattoolbench`` -> content."""
-    domains = {"xps": xps.files(), "figures": figures.files(), "mixed": mixed.files()}
+    domains = {"xps": xps.files(), "figures": figures.files(), "mixed": mixed.files(), "pymatgen": pymatgen.files()}
     return {f"{domain}/{path}": data for domain, found in domains.items() for path, data in found.items()}
 
 
