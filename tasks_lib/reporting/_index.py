@@ -9,6 +9,7 @@ from typing import Any
 
 from tasks_lib.records import AgentRow, EpisodeResult, Outcome, RunManifest, RunSummary, Task, VoidReason
 from tasks_lib.reporting._advice import ADVICE
+from tasks_lib.reporting._read import EpisodeTrace
 
 _MESSAGES = 12
 LETTERS = {Outcome.PASS: "P", Outcome.FAIL: "F", Outcome.VOID: "V", None: "·"}
@@ -45,6 +46,38 @@ class VoidGroup:
 
 
 @dataclass(frozen=True)
+class HandoffRow:
+    """What the stages of an episode gave each other, counted in artifacts.
+
+    Attributes
+    ----------
+    wanted : int
+        Artifacts that the task names.
+    given : int
+        Those that were there.
+    good : int
+        Those of them whose checks all hold.
+    """
+
+    result: EpisodeResult
+    wanted: int
+    given: int
+    good: int
+
+
+def handoff_row(trace: EpisodeTrace) -> HandoffRow:
+    """Count the hand-offs of an episode."""
+    given = [record for record in trace.handoffs if record.blob is not None]
+    stages = trace.task.stages if trace.task else ()
+    return HandoffRow(
+        trace.result,
+        wanted=sum(len(stage.hands_over) for stage in stages) or len(trace.handoffs),
+        given=len(given),
+        good=sum(all(check.passed for check in record.checks) for record in given),
+    )
+
+
+@dataclass(frozen=True)
 class IndexView:
     """The first page."""
 
@@ -56,7 +89,7 @@ class IndexView:
     agents: tuple[str, ...]
     matrix: tuple[tuple[str, tuple[MatrixRow, ...]], ...]
     voids: tuple[VoidGroup, ...]
-    handoffs: tuple[tuple[EpisodeResult, int, int], ...]
+    handoffs: tuple[HandoffRow, ...]
     facts: tuple[tuple[str, Any], ...]
     notes: tuple[str, ...]
 
@@ -65,7 +98,7 @@ def index_view(
     manifest: RunManifest,
     summary: RunSummary,
     tasks: Mapping[str, Task],
-    handoffs: Sequence[tuple[EpisodeResult, int, int]],
+    handoffs: Sequence[HandoffRow],
     notes: Sequence[str],
 ) -> IndexView:
     """Gather the first page.
@@ -76,8 +109,8 @@ def index_view(
     summary : RunSummary
     tasks : mapping of str to Task
         By id; a task that is not there is shown by its id.
-    handoffs : sequence of (EpisodeResult, int, int)
-        Mixed episodes with the number of artifacts handed over and of those whose checks hold.
+    handoffs : sequence of HandoffRow
+        One for each episode of a mixed task.
     notes : sequence of str
         What a reader must know of the report itself.
 

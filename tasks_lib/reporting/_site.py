@@ -10,11 +10,11 @@ from typing import TypeVar
 from jinja2 import Environment
 
 from tasks_lib.models import Redactor
-from tasks_lib.records import Document, EpisodeResult, Modality, RunManifest, RunSummary, Task
+from tasks_lib.records import Document, Modality, RunManifest, RunSummary, Task
 from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.reporting._export import summary_csv, summary_json
 from tasks_lib.reporting._files import ReportFiles
-from tasks_lib.reporting._index import index_view
+from tasks_lib.reporting._index import HandoffRow, handoff_row, index_view
 from tasks_lib.reporting._read import EpisodeReader, EpisodeTrace
 from tasks_lib.reporting._render import environment
 from tasks_lib.reporting._sink import FolderSink, Sink, StoreSink
@@ -123,16 +123,14 @@ class _Site:
         self._page("summary.json", self._redact(summary_json(self._summary)))
         results = {result.id: result for result in self._summary.episodes}
         order = [spec for spec in self._manifest.episodes if spec.id in results]
-        handoffs: list[tuple[EpisodeResult, int, int]] = []
+        handoffs: list[HandoffRow] = []
         stale = 0
         for position, spec in enumerate(order):
             result = results[spec.id]
             trace = self._reader.read(spec, result, self._tasks.get(spec.task_id))
             stale += trace.outcome is not result.outcome
             if spec.modality is Modality.MIXED:
-                good = sum(all(check.passed for check in record.checks) and record.blob is not None
-                           for record in trace.handoffs)  # fmt: skip
-                handoffs.append((result, len(trace.handoffs), good))
+                handoffs.append(handoff_row(trace))
             before = order[position - 1].id if position else None
             after = order[position + 1].id if position + 1 < len(order) else None
             self._episode(trace, before, after)

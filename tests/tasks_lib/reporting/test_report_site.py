@@ -199,6 +199,13 @@ def test_handoffs_show_table_head_cif_head_checks_and_what_is_missing(reported):
     assert "hand-off" in bad.text
 
 
+def test_first_page_counts_handoffs(reported):
+    text = Page(reported.page("index.html")).text
+    assert "mos2-bands-to-figure, oracle, trial 1 P PASS 2 of 2 2 of 2" in text
+    assert "mos2-bands-to-figure, scripted-llm-alpha, trial 2 F FAIL 1 of 2 0 of 1" in text
+    assert "mos2-bands-to-figure, nop, trial 1 F FAIL 0 of 2 0 of 0" in text
+
+
 def test_screenshots_are_stored_once_and_linked_to_the_blobs(reported):
     shots = [path for path in (reported.folder / "files").iterdir() if path.suffix == ".png"]
     for path in shots:
