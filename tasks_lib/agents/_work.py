@@ -5,22 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tasks_lib.agents.actions import CALLS, Action
 from tasks_lib.agents.parsing import Script
 from tasks_lib.models import to_screen
 from tasks_lib.records import ActionRecord, clean_json
 from tasks_lib.records.errors import ActionError
-
-if TYPE_CHECKING:
-    from tasks_lib.sandbox import Computer
+from tasks_lib.sandbox import Computer
 
 LONGEST_OUTPUT = 3_000
 LONGEST_FEEDBACK = 8_000
 # A script of an agent runs at most this long, s; the stage's budget may cut it shorter.
 SCRIPT_SECONDS = 180.0
-_TELLING = frozenset({"clipboard.view_clipboard", "os.is_installed", "window_manager.find_open_applications"})
+# Calls that answer something and change no pixel.
+TELLING = frozenset({"clipboard.view_clipboard", "os.is_installed", "window_manager.find_open_applications"})
 
 
 @dataclass(slots=True)
@@ -76,7 +75,7 @@ def do_actions(
         except ActionError as error:
             ok, said = False, str(error)
         else:
-            ok, said = True, repr(answer)[:LONGEST_OUTPUT] if action.kind in _TELLING else ""
+            ok, said = True, repr(answer)[:LONGEST_OUTPUT] if action.kind in TELLING else ""
         outcome.records.append(
             ActionRecord(
                 text=action.text,
@@ -105,7 +104,7 @@ def _call(computer: Computer, action: Action) -> Any:
     return getattr(getattr(computer, part), method)(*values, *rest)
 
 
-def run_script(computer: Computer, script: Script, name: str, seconds: float) -> Outcome:
+def run_script(computer: Computer, script: Script, name: str, seconds: float, hide: Callable[[str], str]) -> Outcome:
     """Run a script on the machine; its return code, the ends of its output and its figure are the feedback."""
     try:
         result = computer.run_script(script.text, kind=script.kind, name=name, seconds=seconds)
@@ -116,15 +115,22 @@ def run_script(computer: Computer, script: Script, name: str, seconds: float) ->
     if result.timed_out:
         lines = [f"the script was ended after {seconds:.0f} s, it ran too long"]
     lines += [
-        f"{stream}:\n{tail(text, LONGEST_OUTPUT)}"
+        # Hidden before it is cut: half a secret would no longer be known as one.
+        f"{stream}:\n{tail(hide(text).rstrip(), LONGEST_OUTPUT)}"
         for stream, text in (("stdout", result.stdout), ("stderr", result.stderr))
         if text.strip()
     ]
+    # Veusz ends with 0 whatever its script met; what an earlier script rendered would be shown for this one's.
+    broken = script.kind == "veusz" and "Traceback (most recent call last)" in result.stderr
+    if broken:
+        lines.append("Veusz met an error in the script, so no figure is shown")
+    if result.truncated:
+        lines.append("the script wrote more than is kept: the end of its output is missing")
     record = ActionRecord(
         text=f"{script.kind} script",
         kind=script.kind,
         arguments={"name": name},
-        ok=result.returncode == 0 and not result.timed_out,
+        ok=result.returncode == 0 and not result.timed_out and not broken,
         feedback="\n".join(lines),
         seconds=max(0.0, result.seconds),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tasks_lib.agents.protocol import Reply, View
-from tasks_lib.records import NearMiss, Stage, Step, Task
+from tasks_lib.records import NearMiss, Step
 from tasks_lib.records.errors import TaskError
 from tasks_lib.taskdefs.edits import edit
 
@@ -40,19 +40,15 @@ def recorded(steps: Iterable[Step]) -> tuple[Reply, ...]:
     return tuple(Reply(step.reply, shown=step.shown) for step in steps)
 
 
-def apply_near_miss(
-    transcript: Sequence[str], near_miss: NearMiss, task: Task | None = None, stage: Stage | None = None
-) -> tuple[str, ...]:
+def apply_near_miss(transcript: Sequence[str], near_miss: NearMiss) -> tuple[str, ...]:
     """Edit an oracle's replies into those of a near miss.
 
     Parameters
     ----------
     transcript : sequence of str
-        The oracle's replies in one stage.
+        The oracle's replies, of all stages that the edits are for.
     near_miss : NearMiss
         The edits; every occurrence is replaced, in one pass.
-    task, stage : optional
-        Where the replies are from. In a task of several stages an edit may belong to another stage's replies.
 
     Returns
     -------
@@ -62,12 +58,10 @@ def apply_near_miss(
     Raises
     ------
     TaskError
-        If a text to replace stands nowhere in the transcript.
+        If a text to replace stands in no reply.
     """
-    several = task is not None and len(task.stages) > 1
     for old in near_miss.replace:
-        if not several and not any(old in reply for reply in transcript):
-            at = "".join(f" of {place.id}" for place in (stage, task) if place is not None)
-            msg = f"near miss {near_miss.id!r}{at} replaces {old!r}, which no reply of the oracle holds: mend `replace`"
+        if not any(old in reply for reply in transcript):
+            msg = f"near miss {near_miss.id!r} replaces {old!r}, which no reply of the oracle holds: mend `replace`"
             raise TaskError(msg)
     return tuple(edit(reply, near_miss.replace) for reply in transcript)

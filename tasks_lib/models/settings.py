@@ -64,7 +64,7 @@ class ModelSettings(Record):
     def _plain_address(cls, value: str) -> str:
         parts = urlsplit(value)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            msg = f"base_url is an http(s) address, got {value!r}: write e.g. 'http://127.0.0.1:8000/v1'"
+            msg = "base_url is an http(s) address: write e.g. 'http://127.0.0.1:8000/v1'"
             raise ValueError(msg)
         if parts.username or parts.password or parts.query or parts.fragment:
             msg = "base_url holds no user, password, query or fragment: put the key into the variable of `api_key_env`"
@@ -134,7 +134,10 @@ def _model(path: Path, text: str, name: str, table: object) -> ModelSettings:
             elif fault["type"] == "missing":
                 why = "is missing"
             else:
-                why = f"{fault['msg'].removeprefix('Value error, ')} (got {fault['input']!r})"
+                why = fault["msg"].removeprefix("Value error, ")
+                # Keys are pasted into these two by mistake: their values are not repeated.
+                if not keys or keys[0] not in {"api_key_env", "base_url"}:
+                    why += f" (got {fault['input']!r})"
             lines.append(f"{path}:{_line(text, name, *keys)}: {field}: {why}")
         raise ConfigurationError("\n".join(lines)) from None
 
