@@ -146,3 +146,8 @@ def run_script(computer: Computer, script: Script, name: str, seconds: float, hi
 def tail(text: str, limit: int) -> str:
     """Return the end of a text, with a word on what is missing."""
     return text if len(text) <= limit else f"[… {len(text) - limit} characters before]\n{text[-limit:]}"
+
+
+def cut(text: str, limit: int) -> str:
+    """Return the beginning of a text, with a word on what is missing."""
+    return text if len(text) <= limit else f"{text[:limit]} [… {len(text) - limit} characters more]"

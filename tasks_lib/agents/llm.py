@@ -71,6 +71,7 @@ class LlmAgent:
             usage=completion.usage,
             reasoning=completion.reasoning,
             seconds=completion.seconds,
+            lost=completion.lost,
             shown=None if shown == screen else shown,
         )
 

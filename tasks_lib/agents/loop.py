@@ -12,20 +12,24 @@ from tasks_lib.agents._work import (
     SCRIPT_SECONDS,
     TELLING,
     Outcome,
+    cut,
     do_actions,
     on_screen,
     run_script,
     tail,
 )
-from tasks_lib.agents.parsing import ParsedReply, parse_reply
+from tasks_lib.agents.parsing import LONGEST_REPLY, ParsedReply, parse_reply
 from tasks_lib.agents.protocol import Agent, Brief, Reply, Turn, View
 from tasks_lib.models import DeadlineError, Redactor
 from tasks_lib.records import BlobRef, Budget, Decision, Ending, Observation, Stage, Step, now
+from tasks_lib.records.errors import TransientEndpointError
 from tasks_lib.sandbox import Computer
 
 HISTORY = 3
 SETTLE_SECONDS = 5.0
 WAIT_SECONDS = 10.0
+# Above this share of the budget, time lost to a model's endpoint makes running out of time no fault of the agent.
+OUTAGE_SHARE = 0.05
 
 PutBlob = Callable[[bytes, str], BlobRef]
 
@@ -75,19 +79,20 @@ def play(
     MachineLostError
         If the machine stops answering.
     EndpointError
-        If a model stops answering; a model that is merely slow ends as `Ending.SECONDS`.
+        If a model stops answering, or the time ran out after its failures had eaten a good part of it; a model that
+        is merely slow ends as `Ending.SECONDS`.
     """
     hide = redactor if redactor is not None else Redactor.from_environment()
     loop = _Loop(agent, computer, stage, Brief.of(stage), put_blob, hide, clock, clock() + budget.seconds)
     for index in range(1, budget.steps + 1):
         if loop.left() <= 0:
-            return Ending.SECONDS
+            return loop.out_of_time(budget)
         tokens_left = None if budget.tokens is None else budget.tokens - loop.tokens
         if tokens_left is not None and tokens_left <= 0:
             return Ending.TOKENS
         step = loop.step(index, budget.steps - index + 1, tokens_left)
         if step is None:
-            return Ending.SECONDS
+            return loop.out_of_time(budget)
         on_step(step)
         if step.decision is Decision.DONE:
             return Ending.DONE
@@ -109,6 +114,7 @@ class _Loop:
     clock: Callable[[], float]
     deadline: float
     tokens: int = 0
+    lost: float = 0.0
     memory: str = ""
     feedback: str = ""
     frame: bytes | None = None
@@ -118,6 +124,16 @@ class _Loop:
     def left(self) -> float:
         """Wall clock left, s."""
         return self.deadline - self.clock()
+
+    def out_of_time(self, budget: Budget) -> Ending:
+        """Tell an agent that was slow from one whose time an endpoint's failures took."""
+        if self.lost > OUTAGE_SHARE * budget.seconds:
+            msg = (
+                f"{self.lost:.0f} of the {budget.seconds:.0f} s of the stage went to failures of the model's endpoint: "
+                "see its log, then retry the episode"
+            )
+            raise TransientEndpointError(msg)
+        return Ending.SECONDS
 
     def step(self, index: int, steps_left: int, tokens_left: int | None) -> Step | None:
         """Go through one step; None where the time ran out before there was a reply."""
@@ -144,6 +160,7 @@ class _Loop:
         except DeadlineError:
             return None
         answered = self.clock()
+        self.lost += reply.lost
         # What is parsed is what is recorded: a secret that a model repeats does not reach the machine either.
         text = self.hide(reply.text)
         parsed = parse_reply(text, self.stage.modality)
@@ -155,8 +172,8 @@ class _Loop:
             index=index,
             started=started,
             observation=seen,
-            reply=text,
-            reasoning=self.hide(reply.reasoning),
+            reply=cut(text, LONGEST_REPLY),
+            reasoning=cut(self.hide(reply.reasoning), LONGEST_REPLY),
             decision=parsed.decision,
             actions=tuple(outcome.records),
             feedback=self.feedback,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tasks_lib.agents._work import cut
 from tasks_lib.agents.actions import CALLS, describe
 from tasks_lib.agents.protocol import Turn, View
 from tasks_lib.records import Modality
@@ -130,15 +131,11 @@ def _screen(view: View) -> str:
     front = next((window.title for window in seen.windows if window.focused), "none")
     lines = [f"window in front: {front}", "windows:"]
     lines += [f"- {window.title} (id {window.id})" for window in seen.windows[:MOST_WINDOWS]] or ["- none"]
-    lines.append(f"clipboard: {_cut(seen.clipboard, LONGEST_CLIPBOARD) or 'empty'}")
+    lines.append(f"clipboard: {cut(seen.clipboard, LONGEST_CLIPBOARD) or 'empty'}")
     return "# Screen\n" + "\n".join(lines)
 
 
 def _turn(turn: Turn) -> str:
     # The feedback of the newest block stands in a part of its own; short ends of older ones are enough.
-    came = f"\n-> {_cut(turn.feedback, LONGEST_OLD_FEEDBACK)}" if turn.feedback else ""
-    return f"step {turn.step}:\n{_cut(turn.block, LONGEST_BLOCK)}{came}"
-
-
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else f"{text[:limit]} [… {len(text) - limit} characters more]"
+    came = f"\n-> {cut(turn.feedback, LONGEST_OLD_FEEDBACK)}" if turn.feedback else ""
+    return f"step {turn.step}:\n{cut(turn.block, LONGEST_BLOCK)}{came}"

@@ -128,6 +128,8 @@ class Reply:
         What a model thought aloud.
     seconds : float
         Time until the reply, s.
+    lost : float
+        Time that failures of a model's endpoint took before this reply came, s.
     shown : tuple of int or None
         Width and height of the picture that the coordinates in `text` belong to, pixels; None for the screen's own.
     """
@@ -136,6 +138,7 @@ class Reply:
     usage: Usage = field(default_factory=Usage)
     reasoning: str = ""
     seconds: float = 0.0
+    lost: float = 0.0
     shown: tuple[int, int] | None = None
 
 

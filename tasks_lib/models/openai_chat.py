@@ -121,6 +121,7 @@ class OpenAIChat:
         attempt = 0
         while True:
             attempt += 1
+            tried = self._clock()
             left = None if seconds is None else seconds - (self._clock() - started)
             try:
                 raw = self._try_once(body, left, first=attempt == 1)
@@ -141,6 +142,7 @@ class OpenAIChat:
                     model=reply.model,
                     seconds=self._clock() - started,
                     attempts=attempt,
+                    lost=tried - started,
                 )
             wait = self._retries.wait(attempt, failure.retry_after)
             left = None if seconds is None else seconds - (self._clock() - started)

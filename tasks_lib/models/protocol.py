@@ -69,6 +69,8 @@ class Completion:
         From the first request to the whole reply, retries and waits included, s.
     attempts : int
         Requests that were sent.
+    lost : float
+        Part of `seconds` that went to tries that failed and to waits between them, s.
     """
 
     text: str
@@ -78,6 +80,7 @@ class Completion:
     model: str | None = None
     seconds: float = 0.0
     attempts: int = 1
+    lost: float = 0.0
 
 
 class ChatModel(Protocol):

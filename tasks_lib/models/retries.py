@@ -23,7 +23,9 @@ class RetryPolicy:
     first : float
         Upper end of the first wait, s; it doubles each time.
     longest : float
-        Longest wait, s; an endpoint that asks for more (``Retry-After``) is not waited for.
+        Longest wait of ours, s.
+    patience : float
+        Longest wait that an endpoint may ask for (``Retry-After``), s; where it asks for more the tries end.
     seed : int
         Of the jitter.
     """
@@ -31,6 +33,7 @@ class RetryPolicy:
     attempts: int = 5
     first: float = 1.0
     longest: float = 60.0
+    patience: float = 300.0
     seed: int = 0
     _random: random.Random = field(init=False, repr=False)
 
@@ -51,7 +54,9 @@ class RetryPolicy:
         if attempt >= self.attempts:
             return None
         if retry_after is not None:
-            return None if retry_after > self.longest else retry_after + self._random.uniform(0.0, min(1.0, self.first))
+            return (
+                None if retry_after > self.patience else retry_after + self._random.uniform(0.0, min(1.0, self.first))
+            )
         return self._random.uniform(0.0, min(self.longest, self.first * 2.0 ** (attempt - 1)))
 
 

@@ -80,7 +80,7 @@ def test_wait_has_nothing_to_wait_for(code_machine, played, stage):
 
 def test_a_script_that_never_ends_is_ended_with_the_budget(code_machine, played, stage):
     agent = TranscriptAgent("oracle", [Reply(script("print('on it', flush=True)\nwhile True: pass"))])
-    assert played.play(agent, code_machine.computer, stage(), seconds=1.0).ending is Ending.SECONDS
+    assert played.play(agent, code_machine.computer, stage(), seconds=3.0).ending is Ending.SECONDS
     (step,) = played.steps
     assert step.actions[0].ok is False
     assert "ran too long" in step.feedback
@@ -102,6 +102,36 @@ def test_an_outage_is_no_failure_of_the_agent(code_machine, played, kind, stage,
             played.play(agent, code_machine.computer, stage())
     assert not isinstance(caught.value, DeadlineError)
     assert len(played.steps) == 1
+
+
+class Clock:
+    """A clock that an agent can turn on."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.mark.parametrize(("lost", "slow"), [(0.0, 61.0), (3.0, 58.0), (30.0, 31.0)])
+def test_time_that_an_endpoint_lost_is_not_the_agents_fault(code_machine, played, stage, lost, slow):
+    clock = Clock()
+
+    class Late(TranscriptAgent):
+        def reply(self, view):
+            clock.now += lost + slow
+            return Reply(script("print(1)"), lost=lost)
+
+    def go():
+        return played.play(Late("oracle"), code_machine.computer, stage(), seconds=60.0, clock=clock)
+
+    if lost > 3.0:
+        with pytest.raises(TransientEndpointError, match="30 of the 60 s"):
+            go()
+    else:
+        assert go().ending is Ending.SECONDS
+    assert [step.feedback for step in played.steps] == ["the time ended before the script was run"]
 
 
 def test_an_outage_that_no_retry_can_help(code_machine, played, stage, chat):
@@ -163,6 +193,16 @@ def test_feedback_is_capped_and_keeps_the_end(code_machine, played, stage):
     assert len(feedback) < LONGEST_FEEDBACK
     assert feedback.endswith("the end")
     assert "characters before" in feedback
+
+
+def test_a_reply_without_end_is_neither_read_nor_kept(code_machine, played, stage):
+    long = Reply("x" * 3_000_000 + DONE, reasoning="y" * 3_000_000)
+    played.play(TranscriptAgent("oracle", [long]), code_machine.computer, stage())
+    first = played.steps[0]
+    assert first.wasted
+    assert "at most 200000 are read" in first.feedback
+    assert len(first.to_line()) < 500_000
+    assert "characters more" in first.reply
 
 
 def test_a_recorded_trajectory_plays_again(code_machine, played, stage):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import socket
 
 import pytest
@@ -115,6 +116,19 @@ class TestWhatPasses:
         assert len(waits) == 2
 
 
+def test_time_lost_to_failures_is_told(endpoint):
+    def ask(*replies):
+        session = endpoint.open(replies)
+        ticks = itertools.count()
+        clock = lambda: float(next(ticks))  # noqa: E731
+        return OpenAIChat(
+            "night", session.settings(), api_key=session.token, environ={}, sleep=Waits(), clock=clock
+        ).complete(ASK)
+
+    smooth, rough = ask("ok"), ask(Fault(FaultKind.STATUS, 500), "ok")
+    assert smooth.lost < rough.lost < rough.seconds
+
+
 def test_retry_after_is_kept(endpoint):
     chat, waits = client(endpoint.open([Fault(FaultKind.STATUS, 429, retry_after="7"), "ok"]))
     chat.complete(ASK)
@@ -203,8 +217,8 @@ def test_the_callers_time_is_kept_by_an_endpoint_that_drips(endpoint):
 
 
 def test_the_models_own_limit_is_an_outage_not_the_callers_deadline(endpoint):
-    chat, waits = client(endpoint.open([Fault(FaultKind.SLOW, seconds=60)] * 2), attempts=2, read_seconds=0.1)
-    with pytest.raises(TransientEndpointError, match=r"no whole reply within 0.1 s .* after 2 tries") as caught:
+    chat, waits = client(endpoint.open([Fault(FaultKind.SLOW, seconds=60)] * 2), attempts=2, read_seconds=0.5)
+    with pytest.raises(TransientEndpointError, match=r"no whole reply within 0.5 s .* after 2 tries") as caught:
         chat.complete(ASK, seconds=600)
     assert not isinstance(caught.value, DeadlineError)
     assert len(waits) == 1

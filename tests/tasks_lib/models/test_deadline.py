@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from tasks_lib.models._deadline import OverdueError, within
+
+
+def test_what_comes_in_time_is_returned():
+    assert within(30, lambda: 7, lambda: None) == 7
+
+
+def test_what_is_raised_in_time_is_raised():
+    def fail():
+        raise KeyError("x")
+
+    with pytest.raises(KeyError, match="x"):
+        within(30, fail, lambda: None)
+
+
+@pytest.mark.parametrize("seconds", [0.01, 0.0, -1.0])
+def test_what_is_late_is_left_behind_and_told(seconds):
+    told = threading.Event()
+    with pytest.raises(OverdueError):
+        within(seconds, told.wait, told.set)
+    assert told.is_set()
