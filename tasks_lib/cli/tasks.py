@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from tasks_lib.cli.console import Exit, explained, out, print_json, say
@@ -39,7 +40,11 @@ def list_tasks(
             ]}
         )  # fmt: skip
     else:
-        table = Table("task", "domain", "modality", "difficulty", "points", "title")
+        table = Table(box=SIMPLE_HEAD, pad_edge=False)
+        for name in ("task", "domain", "modality", "difficulty", "points"):
+            table.add_column(name, no_wrap=True)
+        # The title gives way first: a name that is cut cannot be typed.
+        table.add_column("title", no_wrap=True, overflow="ellipsis", max_width=max(8, out.width - 72))
         for loaded in chosen.tasks:
             task = loaded.task
             table.add_row(task.id, task.domain, task.modality, task.difficulty, str(task.points), task.title)
