@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
+from rich.text import Text
 
 from tasks_lib.cli.console import Exit, explained, out, print_json, say
 from tasks_lib.cli.options import JsonOption, StoreOption, TaskdefsOption, open_store, taskdefs_root
@@ -57,10 +59,11 @@ def doctor(
     if json:
         print_json({"store": store_url(store, settings), "checks": [vars(check) for check in checks]})
     else:
-        table = Table("check", "", "found", "fix")
+        table = Table("check", "", "found", "what to do", box=SIMPLE_HEAD, pad_edge=False)
         for check in checks:
             mark = "ok" if check.good else ("MISSING" if check.needed else "absent")
-            table.add_row(check.name, mark, check.found, check.fix, style=None if check.good else "red")
+            fix = "" if check.good else check.fix
+            table.add_row(check.name, mark, Text(check.found), Text(fix), style=None if check.good else "red")
         out.print(table)
     bad = any(not check.good and check.needed for check in checks)
     raise typer.Exit(Exit.WRONG_USE if bad else Exit.DONE)

@@ -40,11 +40,11 @@ def list_tasks(
             ]}
         )  # fmt: skip
     else:
-        table = Table(box=SIMPLE_HEAD, pad_edge=False)
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
         for name in ("task", "domain", "modality", "difficulty", "points"):
             table.add_column(name, no_wrap=True)
         # The title gives way first: a name that is cut cannot be typed.
-        table.add_column("title", no_wrap=True, overflow="ellipsis", max_width=max(8, out.width - 72))
+        table.add_column("title", no_wrap=True, overflow="ellipsis", max_width=max(8, out.width - 68))
         for loaded in chosen.tasks:
             task = loaded.task
             table.add_row(task.id, task.domain, task.modality, task.difficulty, str(task.points), task.title)
