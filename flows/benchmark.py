@@ -19,12 +19,36 @@ from tasks_lib.store import RunFolder, Store
 
 
 # Not persisted: a retry must run the body again, also of a run that was completed.
-@flow(name="benchmark", flow_run_name="{order.run_id}", persist_result=False)
-async def benchmark(order: Order) -> State[Any]:
+@flow(name="benchmark", flow_run_name="{run_id}", persist_result=False)
+async def benchmark(
+    store_url: str,
+    run_id: str,
+    taskdefs: str,
+    models_file: str | None = None,
+    concurrency: int = 2,
+    executor: str = "deployments",
+    episodes: list[str] | None = None,
+) -> State[Any]:
     """Play every episode of a run that has no verdict, aggregate, report.
 
     Ends Failed where an episode is VOID or not done: red, and its retry redoes these alone.
+
+    Parameters
+    ----------
+    store_url, run_id : str
+        The run; its manifest is in the store.
+    taskdefs : str
+        Root of the task definitions.
+    models_file : str, optional
+        The file with the models' tables.
+    concurrency : int
+        Episodes at once with the executor ``inline``; the runner has its own limit.
+    executor : {"inline", "deployments"}
+        Episodes as subflows of this process, or as flow runs of their deployments.
+    episodes : list of str, optional
+        Only these.
     """
+    order = Order.of_flow(store_url, run_id, taskdefs, models_file, concurrency, executor, episodes)
     return ending(await play_run(order))
 
 

@@ -21,7 +21,6 @@ from flows.artifacts import key
 from flows.benchmark import benchmark
 from flows.comparison import compare, last_comparable
 from flows.nights import night_of, run_id_of, to_play, zone
-from flows.orders import Order
 from flows.prove import prove
 from tasks_lib.cli.planning import Selection, manifest_for
 from tasks_lib.cli.proving import draw
@@ -53,18 +52,23 @@ async def nightly(
     if owner != str(flow_run.id):
         return Completed(message=f"night {night} is played by flow run {owner}: retry that one")
 
-    common = {"store_url": store_url, "taskdefs": taskdefs, "models_file": models_file, "concurrency": concurrency}
+    common: dict[str, Any] = {
+        "store_url": store_url,
+        "taskdefs": taskdefs,
+        "models_file": models_file,
+        "concurrency": concurrency,
+    }
     settings = load_settings()
     root = Path(taskdefs)
     lines, bad = [f"# Night {night}"], []
     if prove_sample:
         proofs = await asyncio.to_thread(_proofs, store, root, prove_sample, night.toordinal(), settings, night)
-        state = await prove(Order(run_id=proofs.run_id, **common), return_state=True)
+        state = await prove(run_id=proofs.run_id, **common, return_state=True)
         lines.append(f"- proofs `{proofs.run_id}`: {state.message}")
         bad += [] if state.is_completed() else [proofs.run_id]
     for model in _models(models_file):
         manifest = await asyncio.to_thread(_plan, store, root, benchmark_name, model, settings, night)
-        state = await benchmark(Order(run_id=manifest.run_id, **common), return_state=True)
+        state = await benchmark(run_id=manifest.run_id, **common, return_state=True)
         change = await asyncio.to_thread(_change, store, manifest, await state.aresult(raise_on_failure=False))
         lines.append(f"- `{manifest.run_id}`: {state.message}; {change}")
         bad += [] if state.is_completed() else [manifest.run_id]

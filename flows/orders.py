@@ -1,4 +1,4 @@
-"""A run's order as the parameters of a flow: plain JSON, so that the UI shows it and a Runner can start it."""
+"""A run's order as the parameters of a flow: plain JSON, so that the UI shows them and a Runner can hand them on."""
 
 from __future__ import annotations
 
@@ -37,10 +37,38 @@ class Order(BaseModel):
             episodes=order.episodes,
         )
 
+    @classmethod
+    def of_flow(
+        cls,
+        store_url: str,
+        run_id: str,
+        taskdefs: str,
+        models_file: str | None,
+        concurrency: int,
+        executor: str,
+        episodes: list[str] | None,
+    ) -> Order:
+        """Take over the parameters of a flow; ValidationError where one is out of range."""
+        return cls.model_validate(
+            {
+                "store_url": store_url,
+                "run_id": run_id,
+                "taskdefs": taskdefs,
+                "models_file": models_file,
+                "concurrency": concurrency,
+                "executor": executor,
+                "episodes": tuple(episodes or ()),
+            }
+        )
+
     @property
     def taskdefs_root(self) -> Path:
         """Root of the task definitions."""
         return Path(self.taskdefs)
+
+    def flow_parameters(self) -> dict[str, Any]:
+        """Return the parameters of the run's flow run."""
+        return self.model_dump(mode="json")
 
     def parameters(self, spec: EpisodeSpec) -> dict[str, Any]:
         """Return the parameters of an episode's flow run."""

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from prefect import Task, task
 from prefect.cache_policies import NO_CACHE, CacheKeyFnPolicy
+from prefect.client.schemas.objects import State
 from prefect.context import TaskRunContext
 from prefect.utilities.annotations import quote
 
@@ -119,30 +120,47 @@ async def evaluate(work: EpisodeWork, attempt: AttemptFolder, evidence: dict[str
     return {"path": attempt.verdict}
 
 
-async def _referred(phase: Task[..., Any], read: Callable[[Reference], T], *arguments: Any) -> T:
-    """Run a phase and read what its reference refers to; a reference to nothing makes the phase run again."""
-    quoted = [quote(argument) for argument in arguments]
-    reference = await phase(*quoted)
-    try:
-        return read(reference)
-    except FileNotFoundError:
-        reference = await phase.with_options(refresh_cache=True)(*quoted)
-    return read(reference)
+class _Chain:
+    """Calls phases one after the other, so that the graph of the flow run shows what follows what."""
 
+    def __init__(self) -> None:
+        self._last: State[Any] | None = None
 
-def _plain(phase: Task[..., Any]) -> Callable[..., Awaitable[Any]]:
-    async def call(*arguments: Any) -> Any:
+    async def call(self, phase: Task[..., Any], *arguments: Any) -> Any:
+        """Run a phase and return its result, or raise what it raised."""
         # Quoted: Prefect would walk through every document of an argument to look for futures.
-        return await phase(*(quote(argument) for argument in arguments))
+        quoted = [quote(argument) for argument in arguments]
+        before = [self._last] if self._last is not None else None
+        self._last = None
+        state: State[Any] = await phase(*quoted, wait_for=before, return_state=True)
+        result = await state.aresult()
+        self._last = state
+        return result
 
-    return call
+    async def refer(self, phase: Task[..., Any], read: Callable[[Reference], T], *arguments: Any) -> T:
+        """Run a phase and read what its reference refers to; a reference to nothing makes the phase run again."""
+        before = self._last
+        try:
+            return read(await self.call(phase, *arguments))
+        except FileNotFoundError:
+            self._last = before
+            return read(await self.call(phase.with_options(refresh_cache=True), *arguments))
 
 
 def task_phases() -> Phases:
     """Return the phases as tasks of the present flow run, for `tasks_lib.episodes.drive`."""
+    chain = _Chain()
+
+    async def provisioning(work: EpisodeWork, attempt: AttemptFolder, stage: Stage) -> Machine:
+        machine: Machine = await chain.call(provision, work, attempt, stage)
+        return machine
+
+    async def initialising(work: EpisodeWork, attempt: AttemptFolder, stage: Stage, machine: Machine) -> Initialise:
+        record: Initialise = await chain.call(initialise, work, attempt, stage, machine)
+        return record
 
     async def acting(work: EpisodeWork, attempt: AttemptFolder, stage: Stage, machine: Machine) -> Ending:
-        return await _referred(act, lambda found: Ending(found["ending"]), work, attempt, stage, machine)
+        return await chain.refer(act, lambda found: Ending(found["ending"]), work, attempt, stage, machine)
 
     async def collecting(
         work: EpisodeWork, attempt: AttemptFolder, stage: Stage, machine: Machine, ending: Ending
@@ -150,23 +168,23 @@ def task_phases() -> Phases:
         def read(found: Reference) -> Evidence:
             return work.store.read_document(found["path"], Evidence)
 
-        return await _referred(collect, read, work, attempt, stage, machine, ending)
+        return await chain.refer(collect, read, work, attempt, stage, machine, ending)
 
     async def handing(work: EpisodeWork, stage: Stage, evidence: Evidence) -> tuple[HandoffRecord, ...]:
         def read(found: Reference) -> tuple[HandoffRecord, ...]:
             return tuple(work.store.read_document(path, HandoffRecord) for path in found["paths"])
 
-        return await _referred(hand_over, read, work, stage, evidence)
+        return await chain.refer(hand_over, read, work, stage, evidence)
 
     async def evaluating(work: EpisodeWork, attempt: AttemptFolder, evidence: dict[str, Evidence]) -> Verdict:
         def read(found: Reference) -> Verdict:
             return work.store.read_document(found["path"], Verdict)
 
-        return await _referred(evaluate, read, work, attempt, evidence)
+        return await chain.refer(evaluate, read, work, attempt, evidence)
 
     return Phases(
-        provision=_plain(provision),
-        initialise=_plain(initialise),
+        provision=provisioning,
+        initialise=initialising,
         act=acting,
         collect=collecting,
         hand_over=handing,

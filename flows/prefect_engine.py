@@ -124,5 +124,5 @@ async def _play(order: RunOrder) -> RunSummary:
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(4 * order.concurrency + 8))
     manifest = read_manifest(Store.open(order.store_url), order.run_id)
     flow = prove if manifest.benchmark == "prove" else benchmark
-    state = await flow(Order.of(order), return_state=True)
+    state = await flow(**Order.of(order).flow_parameters(), return_state=True)
     return RunSummary.model_validate(await state.aresult(raise_on_failure=False))

@@ -19,9 +19,18 @@ from tasks_lib.store import Store
 from tasks_lib.taskdefs import load_all
 
 
-@flow(name="prove", flow_run_name="{order.run_id}", persist_result=False)
-async def prove(order: Order) -> State[Any]:
-    """Play a manifest of proofs and check what each has to show."""
+@flow(name="prove", flow_run_name="{run_id}", persist_result=False)
+async def prove(
+    store_url: str,
+    run_id: str,
+    taskdefs: str,
+    models_file: str | None = None,
+    concurrency: int = 2,
+    executor: str = "deployments",
+    episodes: list[str] | None = None,
+) -> State[Any]:
+    """Play a manifest of proofs and check what each has to show; the parameters are those of `benchmark`."""
+    order = Order.of_flow(store_url, run_id, taskdefs, models_file, concurrency, executor, episodes)
     summary = await play_run(order)
     proofs = await asyncio.to_thread(check_all, order)
     await acreate_table_artifact(

@@ -60,7 +60,7 @@ async def _start(order: Order, benchmark: str) -> FlowRun:
     try:
         return await arun_deployment(
             f"{name}/{name}",
-            parameters={"order": order.model_dump(mode="json")},
+            parameters=order.flow_parameters(),
             idempotency_key=key,
             timeout=0,
             tags=[f"run:{order.run_id}"],

@@ -59,12 +59,12 @@ def headers_for(path: str, media_type: str, name: str) -> dict[str, str]:
 
 
 class StoreFiles:
-    """An ASGI endpoint that reads ``runs/`` and ``blobs/`` of a store."""
+    """The endpoint that reads ``runs/`` and ``blobs/`` of a store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def __call__(self, request: Request) -> Response:
+    async def answer(self, request: Request) -> Response:
         """Answer one GET or HEAD."""
         path = str(request.path_params["path"])
         try:
