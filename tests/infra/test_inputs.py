@@ -135,7 +135,30 @@ def test_the_cells_diffract_where_braggs_law_says(
     assert list(pattern.x) == pytest.approx([mixed.two_theta(hkl, a, c) for hkl in seen], abs=1e-3)
 
 
-def test_the_committed_inputs_are_what_the_generators_give() -> None:
+def test_silicon_heights_agree_with_another_table_of_scattering_factors() -> None:
+    diffraction = pytest.importorskip("pymatgen.analysis.diffraction.xrd")
+    structure = pytest.importorskip("pymatgen.core").Structure.from_str(mixed.silicon_cif().decode(), fmt="cif")
+    pattern = diffraction.XRDCalculator(mixed.CU_K_ALPHA_1).get_pattern(structure, two_theta_range=(20, 60))
+    # The task allows 3 % of a height; tables of scattering factors differ by less than a third of that.
+    assert [100.0 * y for y in pattern.y] == pytest.approx(list(mixed.silicon_heights().values()), rel=0.01)
+
+
+def test_the_simulated_profile_has_its_lines_where_and_as_wide_as_asked() -> None:
+    x, y = _spectrum(mixed.silicon_profile())
+    assert (len(x), x[0], x[-1], y.max()) == (2001, 20.0, 60.0, pytest.approx(mixed.PROFILE_TOP, rel=1e-3))
+    above = x[(y > mixed.PROFILE_TOP / 2.0) & (x < 35.0)]
+    assert above[-1] - above[0] == pytest.approx(mixed.PROFILE_FWHM, abs=0.03)
+    assert above.mean() == pytest.approx(mixed.two_theta((1, 1, 1), mixed.SILICON_A, mixed.SILICON_A), abs=0.01)
+
+
+def test_the_corrected_oxygen_region_is_the_measured_one_moved_by_the_shift() -> None:
+    measured, counts = _spectrum(xps.oxygen(corrected=False))
+    true, same = _spectrum(xps.oxygen(corrected=True))
+    assert measured - true == pytest.approx(xps.CHARGE_SHIFT)
+    assert np.array_equal(counts, same)
+
+
+def test_the_committed_files_are_what_the_generators_give() -> None:
     for path, data in everything().items():
         assert (ROOT / path).read_bytes() == data, f"{path} differs: run python -m infra.inputs"
 
