@@ -74,9 +74,10 @@ class Folders:
     work: Path = field(init=False)
     endpoints: Path = field(init=False)
     etc: Path = field(init=False)
+    empty: Path = field(init=False)
 
     def __post_init__(self) -> None:
-        for name in ("home", "work", "endpoints", "etc"):
+        for name in ("home", "work", "endpoints", "etc", "empty"):
             object.__setattr__(self, name, self.root / name)
 
     def make(self) -> None:
@@ -85,6 +86,7 @@ class Folders:
             folder.mkdir(mode=0o700, parents=True)
         for name, text in (("passwd", _PASSWD), ("group", _GROUP), ("hosts", _HOSTS), ("hostname", "machine\n")):
             (self.etc / name).write_text(text, encoding="utf-8")
+        self.empty.touch()
 
 
 @lru_cache(maxsize=1)
@@ -149,32 +151,32 @@ def command(
     for path in sorted(folders.etc.iterdir()):
         argv += ["--ro-bind", str(path), f"/etc/{path.name}"]
     argv += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/var", "--tmpfs", "/run"]  # noqa: S108
-    argv += _interpreter_mounts(interpreters)
+    argv += _interpreter_mounts(interpreters, folders.empty)
     argv += ["--ro-bind", str(guest), f"{GUEST_PARENT}/guest", "--ro-bind", str(folders.endpoints), ENDPOINTS]
     argv += ["--bind", str(folders.home), HOME, "--bind", str(folders.work), WORK]
     return [*argv, "--dir", RUNTIME, "--remount-ro", "/", "--chdir", WORK, "--"]
 
 
-def _interpreter_mounts(interpreters: Sequence[Interpreter]) -> list[str]:
+def _interpreter_mounts(interpreters: Sequence[Interpreter], empty: Path) -> list[str]:
     """Mount the interpreters' folders, cover this house inside them, and mount again what lies inside the cover."""
     folders = sorted({folder for interpreter in interpreters for folder in interpreter.folders})
     argv: list[str] = []
     for folder in folders:
         argv += ["--ro-bind", str(folder), str(folder)]
-        argv += _cover_settings(folder)
+        argv += _cover_settings(folder, empty)
     for cover in hidden(interpreters):
         argv += ["--tmpfs", str(cover)]
         for folder in folders:
             if folder.is_relative_to(cover):
                 argv += ["--ro-bind", str(folder), str(folder)]
-                argv += _cover_settings(folder)
+                argv += _cover_settings(folder, empty)
     return argv
 
 
-def _cover_settings(folder: Path) -> list[str]:
+def _cover_settings(folder: Path, empty: Path) -> list[str]:
     """Cover pip's settings: they may name an index with a password."""
     settings = folder / "pip.conf"
-    return ["--ro-bind", "/dev/null", str(settings)] if settings.exists() else []
+    return ["--ro-bind", str(empty), str(settings)] if settings.exists() else []
 
 
 def _links() -> list[str]:

@@ -55,8 +55,9 @@ def reap(lease: Lease) -> bool:
     if lease.machine_id is None or (lease.host and lease.host != socket.gethostname()):
         return False
     pid, started = lease.machine_pid, lease.machine_start
-    if pid is not None and started is not None and _processes.is_alive(pid, started):
-        _processes.kill(pid)
+    if pid is not None and started is not None and _processes.names_machine(pid, lease.machine_id):
+        if _processes.is_alive(pid, started):
+            _processes.kill(pid)
         if not _processes.wait_gone(pid, started, _SECONDS):
             return False
     group = _cgroup.find(lease.machine_id)

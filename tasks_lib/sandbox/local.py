@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import json
 import os
 import secrets
@@ -12,6 +13,7 @@ import subprocess
 import threading
 import time
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +109,7 @@ class LocalMachine:
         began, clock = now(), time.monotonic()
         _make_private(self._folders.root.parent)
         self._folders.make()
+        _compile_guest()
         server = _interpreter.running()
         scripts = server if python is None else _interpreter.inspect(python)
         limits = _cgroup.Limits(self._settings.memory_mb * _MIB, self._settings.processes)
@@ -301,6 +304,12 @@ class LocalMachine:
             return NoDesktopError(words)
         ended = "still runs" if code is None else f"ended with code {code}"
         return ProvisionError(f"machine {self.id} did not start: {what}; it {ended}. Its last words: {words or 'none'}")
+
+
+@lru_cache(maxsize=1)
+def _compile_guest() -> None:
+    """Compile the guest once: inside the machine its folder is read-only, and each start would do it anew."""
+    compileall.compile_dir(str(_GUEST), quiet=2)
 
 
 def _missing_programs() -> list[str]:

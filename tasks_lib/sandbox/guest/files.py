@@ -97,12 +97,13 @@ class WorkFolder:
             except OSError as problem:
                 msg = f"{path!r} is a link or cannot be opened ({problem.strerror}): only regular files are read"
                 raise RefusedError(msg) from problem
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            os.close(descriptor)
+            kind = _KINDS.get(stat.S_IFMT(status.st_mode), "special file")
+            msg = f"{path!r} is a {kind}: only regular files are read"
+            raise RefusedError(msg)
         with os.fdopen(descriptor, "rb") as stream:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                kind = _KINDS.get(stat.S_IFMT(status.st_mode), "no regular file")
-                msg = f"{path!r} is a {kind}: only regular files are read"
-                raise RefusedError(msg)
             data = stream.read(limit + 1) if status.st_size <= limit else b""
             if status.st_size > limit or len(data) > limit:
                 msg = f"{path!r} has {status.st_size} bytes, at most {limit} are read"

@@ -1,8 +1,8 @@
 """Key presses and typed text of any script, through the X server's XTEST extension.
 
-A sign that no key carries is put on an unused key. Programs read the key map when they come to the news that it
-changed, which may be later than the press, so a key keeps its sign until the program has worked through its input. The common
-signs of the field get keys for good, before any program starts.
+A sign that no key carries is put on an unused one. Programs read the key map when they come to the news that it
+changed, which may be later than the press, so a key keeps its sign until the program has worked through its input. The
+common signs of the field get keys for good, before any program starts.
 """
 
 from __future__ import annotations

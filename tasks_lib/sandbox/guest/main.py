@@ -42,7 +42,12 @@ def main() -> None:
     _make_folders(settings)
     children = Children()
     threading.Thread(target=_lifeline, args=(children,), name="lifeline", daemon=True).start()
-    signal.signal(signal.SIGTERM, lambda *_: _end(children))
+    if os.getpid() == 1:
+        # The kernel keeps process 1 from every signal that it has no handler for, so no script can end or stop it.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    else:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: _end(children))
     try:
         _serve(arguments.fd, token, settings, children)
     except RefusedError as refusal:

@@ -7,7 +7,6 @@ kinds are hostile code, and the machine's walls are what holds them.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import threading
 import time
@@ -24,7 +23,7 @@ from .processes import Child, Children
 
 OUTPUT_BYTES = 64 * 1024
 MAX_SCRIPT_CHARACTERS = 1_000_000
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,79}$"
 _POLL = 0.2
 _VEUSZ_NOTES = ("VO table import:", "SAMP:")  # what Veusz says of optional modules at each start
 _FREE_BYTES = 512 * 1024 * 1024  # a script ends before it fills the host's disk
@@ -37,7 +36,7 @@ class ScriptRequest(BaseModel):
 
     text: str = Field(max_length=MAX_SCRIPT_CHARACTERS)
     kind: Literal["python", "veusz"] = "python"
-    name: str = Field(default="script", pattern=_NAME.pattern + "$")
+    name: str = Field(default="script", pattern=_NAME)
     seconds: float = Field(default=120.0, gt=0, le=86_400)
 
 

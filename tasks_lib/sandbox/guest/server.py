@@ -54,7 +54,6 @@ def create_app(
         The desktop; None on a machine without one, where requests for it are refused with 409.
     """
     app = Flask("guest", static_folder=None)
-    app.config["MAX_CONTENT_LENGTH"] = MAX_FILE_BYTES
     expected = token.encode()
 
     @app.before_request
@@ -62,8 +61,9 @@ def create_app(
         given = request.headers.get(TOKEN_HEADER, "").encode("utf-8", "replace")
         if not hmac.compare_digest(given, expected):
             return jsonify(error="the token is missing or wrong", kind="token"), 401
-        if request.path != "/file" and (request.content_length or 0) > _MAX_JSON_BYTES:
-            return jsonify(error=f"a request has at most {_MAX_JSON_BYTES} bytes", kind="too-big"), 413
+        request.max_content_length = MAX_FILE_BYTES if request.path == "/file" else _MAX_JSON_BYTES
+        if (request.content_length or 0) > request.max_content_length:
+            return jsonify(error=f"a request has at most {request.max_content_length} bytes", kind="too-big"), 413
         return None
 
     @app.errorhandler(RefusedError)

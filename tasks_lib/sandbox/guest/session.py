@@ -97,15 +97,21 @@ class Session:
         return {"seconds": seconds, "still": still}
 
     def wait_for_window(self, title: str, seconds: float) -> Window:
-        """Wait for a window; the refusal names programs that ended meanwhile, with their last words."""
+        """Wait for a window; not longer when the program that was started last ends with an error."""
         with self._watch_lock:
             try:
-                return self._watcher.wait_for(title, seconds, self.desktop.check)
+                return self._watcher.wait_for(title, seconds, self._check_newest)
             except RefusedError as refusal:
                 if refusal.kind != "no-window":
                     raise
                 ended = "".join(_last_words(child) for child in self._programs if child.code is not None)
                 raise RefusedError(refusal.message + ended, refusal.kind) from None
+
+    def _check_newest(self) -> None:
+        self.desktop.check()
+        newest = self._programs[-1] if self._programs else None
+        if newest is not None and newest.code not in (None, 0):
+            raise RefusedError("the window does not open", "no-window")
 
     def perform(self, action: actions.Action) -> dict[str, Any]:
         """Carry out one action and return what it answers."""
