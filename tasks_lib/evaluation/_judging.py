@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from tasks_lib.evaluation._context import Context, GoldContext
 from tasks_lib.evaluation._registry import GETTERS, GOLD_AS, METRICS, UNSET, Judgement, Seen, Unreadable
-from tasks_lib.records import BlobRef, Criterion, CriterionRecord, Evidence, Json, Outcome, Task, Verdict, clean_json
+from tasks_lib.records import (
+    BlobRef,
+    Criterion,
+    CriterionRecord,
+    Evidence,
+    Json,
+    Outcome,
+    Task,
+    Verdict,
+    clean_json,
+    clean_text,
+)
 from tasks_lib.records.errors import EvaluatorError, MatAssayError
 
 LONGEST_TEXT = 400
 LONGEST_LIST = 20
+LONGEST_WHY = 600
 
 
 def judge(
@@ -257,7 +270,11 @@ def brief(value: Json, depth: int = 4) -> Json:
         if depth == 0 and value:
             return f"… an object of {len(value)}"
         more = len(value) - LONGEST_LIST
-        cut = {str(key): brief(value[key], depth - 1) for key in sorted(value, key=str)[:LONGEST_LIST] if key != "grey"}
+        cut = {
+            str(key)[:100]: brief(value[key], depth - 1)
+            for key in sorted(value, key=str)[:LONGEST_LIST]
+            if key != "grey"
+        }
         return cut if more <= 0 else {**cut, "…": f"and {more} more"}
     return clean_json(value)
 
@@ -278,9 +295,16 @@ def _record(
         passed=judgement.passed,
         seen=shown,
         wanted=wanted,
-        why=judgement.why,
+        why=_tidy(judgement.why),
         evidence=blobs,
     )
+
+
+def _tidy(why: str) -> str:
+    """Make a sentence fit for one line of a terminal: parts of it were written by the agent."""
+    plain = re.sub(r"\s+", " ", clean_text(why)).strip()
+    plain = "".join(sign if sign.isprintable() else "\ufffd" for sign in plain)
+    return plain if len(plain) <= LONGEST_WHY else f"{plain[:LONGEST_WHY]}…"
 
 
 def _digest(task: Task, gold: Mapping[str, bytes]) -> str:

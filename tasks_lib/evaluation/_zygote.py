@@ -24,11 +24,10 @@ from typing import Any, NoReturn
 
 LENGTH = struct.Struct("!Q")
 LARGEST_ANSWER = 256 * 1024 * 1024
-READERS = "tasks_lib.evaluation.readers."
 
 
-def main(descriptor: int) -> None:
-    """Serve until the other end of the control socket is closed."""
+def main(descriptor: int, package: str) -> None:
+    """Serve the readers of `package` until the other end of the control socket is closed."""
     control = socket.socket(fileno=descriptor)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -36,13 +35,11 @@ def main(descriptor: int) -> None:
         message, descriptors, _, _ = socket.recv_fds(control, 1024, 1)
         if not message:
             return
-        module = message.decode("ascii")
-        if module.startswith(READERS):
-            with suppress(Exception):  # the child meets the same error and reports it
-                importlib.import_module(module)
+        with suppress(Exception):  # the child meets the same error and reports it
+            importlib.import_module(message.decode("ascii"))
         if os.fork() == 0:
             control.close()
-            _supervise(socket.socket(fileno=descriptors[0]))
+            _supervise(socket.socket(fileno=descriptors[0]), package)
         os.close(descriptors[0])
 
 
@@ -58,7 +55,7 @@ def receive(connection: socket.socket, size: int) -> bytes:
     return b"".join(parts)
 
 
-def _supervise(connection: socket.socket) -> NoReturn:
+def _supervise(connection: socket.socket, package: str) -> NoReturn:
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         head = json.loads(receive(connection, LENGTH.unpack(receive(connection, LENGTH.size))[0]))
@@ -68,7 +65,7 @@ def _supervise(connection: socket.socket) -> NoReturn:
         if child == 0:
             os.close(reading)
             connection.close()
-            _parse(head, blobs, writing)
+            _parse(head | {"package": package}, blobs, writing)
         os.close(writing)
         answer, ended = _gather(reading, connection, head["limits"]["wall"])
         if ended:
@@ -126,7 +123,7 @@ def _answer(head: dict[str, Any], blobs: list[bytes]) -> dict[str, Any]:
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
-        function = getattr(importlib.import_module(READERS + head["module"]), head["function"])
+        function = getattr(importlib.import_module(f"{head['package']}.{head['module']}"), head["function"])
         return {"value": clean_json(function(*blobs, **head["arguments"]))}
     except Unreadable as reason:
         return {"unreadable": str(reason)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from dataclasses import dataclass
 
 from scipy import constants
@@ -89,6 +90,13 @@ _ALIASES = {
 }  # fmt: skip
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?"
 _MISSING = {"", "nan", "na", "n/a", "null", "none", "inf", "+inf", "-inf", "infinity", "-infinity", "-", "--", "?"}
+_NAME = r"[^*/ ^]+"
+_FACTOR = rf"{_NAME}(?:\^[+-]?\d)?"
+# Superscript digits, the middle dot and the Greek mu, as people type them.
+_SUPERSCRIPTS = str.maketrans("⁻¹²³", "-123")
+_SIGNS = str.maketrans("·μ", "*µ")
+LONGEST_UNIT = 40
+"""Longer text is no unit, characters."""
 LONGEST_NUMBER = 64
 """Longer text is no number, characters."""
 
@@ -110,14 +118,15 @@ def parse_unit(text: str) -> Unit | None:
     Unit or None
         None where the text is no unit that is known.
     """
-    cleaned = text.strip().strip("()[]").replace("Å", "Å").replace("μ", "µ").replace("·", "*").replace("**", "^")
-    cleaned = cleaned.translate({ord("²"): "^2", ord("³"): "^3", ord("⁻"): "^-"}).replace("^-^", "^-")
-    if not cleaned or len(cleaned) > 40:
+    cleaned = unicodedata.normalize("NFC", text).strip().strip("()[]").translate(_SIGNS).replace("**", "^")
+    cleaned = re.sub(r"⁻?[¹²³]", lambda match: "^" + match[0].translate(_SUPERSCRIPTS), cleaned)
+    cleaned = re.sub(r"\s*([*/])\s*", r"\1", cleaned)
+    if len(cleaned) > LONGEST_UNIT or re.fullmatch(rf"{_FACTOR}(?:[*/ ]{_FACTOR})*", cleaned) is None:
         return None
     kinds: dict[str, int] = {}
     factor = 1.0
-    for sign, name, power in re.findall(r"([*/ ]|^)([^*/ ^]+)(?:\^([+-]?\d))?", cleaned.replace(" / ", "/")):
-        plain = re.fullmatch(r"(\D+?)(\d)", name)
+    for sign, name, power in re.findall(rf"([*/ ]?)({_NAME})(?:\^([+-]?\d))?", cleaned):
+        plain = re.fullmatch(r"(\D+)(\d)", name)
         if name not in _UNITS and name not in _ALIASES and plain and not power:
             name, power = plain[1], plain[2]
         row = _UNITS.get(_ALIASES.get(name, name))

@@ -66,14 +66,17 @@ def capture(text: str, pattern: str) -> str:
     except re2.error as error:
         msg = f"pattern {pattern!r} is no RE2 expression: {error}"
         raise CallError(msg) from error
-    found = [match.group(1 if match.re.groups else 0) or "" for match in compiled.finditer(text)]
-    if not found:
+    first: str | None = None
+    for match in compiled.finditer(text):
+        value = str(match.group(1 if compiled.groups else 0) or "")
+        if first is not None and value != first:
+            msg = f"{pattern!r} matches with different values, such as {first[:40]!r} and {value[:40]!r}"
+            raise Unreadable(msg)
+        first = value
+    if first is None:
         msg = f"nothing in the text matches {pattern!r}"
         raise Unreadable(msg)
-    if len(set(found)) > 1:
-        msg = f"{len(found)} places match {pattern!r} with different values, one is expected"
-        raise Unreadable(msg)
-    return found[0]
+    return first
 
 
 @getter("json")

@@ -90,6 +90,8 @@ def read_peaks(
 ) -> Seen:
     """Read the table of peaks that Fityk exports (.peaks): name, type, center, height, area, fwhm, by rising centre.
 
+    Functions without a centre, such as a linear background, are left out.
+
     Parameters
     ----------
     field : str or null
@@ -102,7 +104,7 @@ def read_peaks(
     unit : str or null
         The unit of the value; Fityk itself knows none.
     """
-    rows = caged("fityk.read_peaks", context.read(path))
+    rows = [row for row in caged("fityk.read_peaks", context.read(path)) if row["center"] is not None]
     return _rows(rows, field=field, near=near, kind=type, unit=unit)
 
 

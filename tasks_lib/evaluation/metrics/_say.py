@@ -12,7 +12,7 @@ LONGEST = 120
 
 def number(value: float) -> str:
     """Write a number with up to ten digits, the same on every machine."""
-    return str(value) if isinstance(value, int) else format(value, ".10g")
+    return str(value) if isinstance(value, int) and abs(value) < 10**15 else format(float(value), ".10g")
 
 
 def quantity(value: float, unit: str | None) -> str:
@@ -22,7 +22,7 @@ def quantity(value: float, unit: str | None) -> str:
 
 def value(given: Json) -> str:
     """Write any value, cut where it is long."""
-    if isinstance(given, int | float) and not isinstance(given, bool):
+    if isinstance(given, int | float) and not isinstance(given, bool) and abs(given) < 1e300:
         return number(given)
     text = json.dumps(given, ensure_ascii=False, sort_keys=True, allow_nan=False, default=str)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text)} characters)"

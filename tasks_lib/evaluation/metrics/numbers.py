@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from tasks_lib.evaluation._registry import CallError, Judgement, Seen, metric
 from tasks_lib.evaluation.metrics import _say
-from tasks_lib.evaluation.metrics._pairing import pair
+from tasks_lib.evaluation.metrics._pairing import unpaired
 from tasks_lib.evaluation.units import convert, parse_quantity
 from tasks_lib.records import Json
 
 _EDGE = 1e-12
 """Relative room for the rounding of decimal fractions, so that 284.9 is within 0.1 of 284.8."""
+MOST_PAIRS = 50_000_000
+"""More pairs of a number found and a number wanted are not compared."""
 
 
 def as_number(value: Json) -> float | int | None:
@@ -191,7 +195,11 @@ def number_list(
             if not within(value, target, limit):
                 return Judgement(False, f"item {at}: {_far(value, target, limit, unit)}")
         return Judgement(True, f"all {len(wanted)} numbers are within their tolerance, in order")
-    absent = pair(len(wanted), len(values), lambda w, v: within(values[v], wanted[w], limits[w]))
+    if len(values) * len(wanted) > MOST_PAIRS:
+        return Judgement(False, f"{len(values)} numbers were found, too many to be compared with {len(wanted)}")
+    one, other = np.array(values, dtype=float)[None, :], np.array(wanted, dtype=float)[:, None]
+    room = np.array(limits)[:, None] + _EDGE * np.maximum(np.abs(one), np.abs(other))
+    absent = unpaired(np.abs(one - other) <= room)
     if absent:
         target, limit = wanted[absent[0]], limits[absent[0]]
         nearest = min(values, key=lambda value: abs(value - target))

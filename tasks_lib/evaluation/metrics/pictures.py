@@ -37,7 +37,7 @@ def image_similar(seen: Seen, want: Json, *, at_least: float = 0.9, aspect: floa
     one, other = (base64.b64decode(picture["grey"]) for picture in (seen.value, want))
     if (seen.value["width"], seen.value["height"]) != (want["width"], want["height"]):
         one = _resized(one, seen.value, want)
-    found = caged("images.similarity", one, other, width=want["width"], height=want["height"])
+    found = caged("likeness.similarity", one, other, width=want["width"], height=want["height"])
     return Judgement(found >= at_least, f"the SSIM is {_say.number(found)}, at least {_say.number(at_least)} is wanted")
 
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tasks_lib.evaluation._registry import CallError, Judgement, Seen, Unreadable, metric
 from tasks_lib.evaluation.getters.tables import find_column
 from tasks_lib.evaluation.metrics import _say
-from tasks_lib.evaluation.metrics._pairing import pair
+from tasks_lib.evaluation.metrics._pairing import unpaired
 from tasks_lib.evaluation.metrics.numbers import allowed, as_number, read_as, within
 from tasks_lib.evaluation.metrics.texts import same
 from tasks_lib.evaluation.readers.text import fold_key
 from tasks_lib.records import Json
 
 Rows = list[dict[str, Json]]
+MOST_PAIRS = 1_000_000
+"""More pairs of a row found and a row wanted are not compared."""
 
 
 def _agrees(value: Json, want: Json, rule: dict[str, Any]) -> bool:
@@ -102,7 +106,9 @@ def table_match(
             if reason := differs(row, target):
                 return Judgement(False, f"row {at}: {reason}")
         return Judgement(True, f"all {len(wanted)} rows agree, in order")
-    absent = pair(len(wanted), len(rows), lambda w, s: not differs(rows[s], wanted[w]))
+    if len(rows) * len(wanted) > MOST_PAIRS:
+        return Judgement(False, f"{len(rows)} rows were found, too many to be compared with {len(wanted)} without keys")
+    absent = unpaired(np.array([[not differs(row, target) for row in rows] for target in wanted], dtype=bool))
     if absent:
         target = wanted[absent[0]]
         return Judgement(False, f"{len(absent)} of {len(wanted)} rows are not found; the first: {_say.value(target)}")

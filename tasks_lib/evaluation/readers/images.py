@@ -85,12 +85,3 @@ def read_grey(data: bytes, side: int = 512) -> dict[str, Json]:
     size = (max(8, round(picture.width * factor)), max(8, round(picture.height * factor)))
     small = picture.resize(size, Image.Resampling.BOX)
     return {"width": size[0], "height": size[1], "grey": base64.b64encode(small.tobytes()).decode("ascii")}
-
-
-def similarity(seen: bytes, wanted: bytes, *, width: int, height: int) -> float:
-    """Return the structural similarity (SSIM, Wang et al. 2004) of two grey pictures of one size, in [-1, 1]."""
-    from skimage.metrics import structural_similarity
-
-    one, other = (np.frombuffer(data, dtype=np.uint8).reshape(height, width) for data in (seen, wanted))
-    value = structural_similarity(one, other, data_range=255)  # type: ignore[no-untyped-call]
-    return round(float(value), 6)

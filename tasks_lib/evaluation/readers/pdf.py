@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import logging
 
+from pypdf import PdfReader
+
 from tasks_lib.evaluation._registry import Unreadable
 from tasks_lib.records import Json
 
@@ -22,8 +24,6 @@ def read_pdf(data: bytes) -> dict[str, Json]:
     Unreadable
         If the file is no PDF, is encrypted, broken or has no page.
     """
-    from pypdf import PdfReader
-
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     if b"%PDF-" not in data[:1024]:
         msg = "the file is no PDF: it does not start with '%PDF-'"

@@ -1,18 +1,26 @@
-"""Crystal structures: CIF, POSCAR and Avogadro's cjson, and their comparison; pymatgen does the work."""
+"""Crystal structures: CIF, POSCAR and Avogadro's cjson, and their comparison; pymatgen does the work.
+
+Imported by the reading process alone: pymatgen takes seconds to load and hundreds of megabytes.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pymatgen.analysis.structure_matcher import StructureMatcher
+from pymatgen.core.composition import Composition
+from pymatgen.core.lattice import Lattice
+from pymatgen.core.periodic_table import Element
+from pymatgen.core.structure import Structure
+from pymatgen.io.cif import CifFile, CifParser
+from pymatgen.io.vasp.inputs import Poscar
 
 from tasks_lib.evaluation._registry import Unreadable
 from tasks_lib.evaluation.readers.text import decode
 from tasks_lib.records import Json
-
-if TYPE_CHECKING:
-    from pymatgen.core.structure import Structure
 
 SHORTEST_EDGE = 0.5
 """A shorter cell edge is no crystal, Å."""
@@ -58,6 +66,8 @@ def _describe(structure: Structure, *, symmetry: bool, symprec: float) -> dict[s
     if not 0 < len(structure) <= MOST_SITES:
         msg = f"the structure has {len(structure)} sites; 1 to {MOST_SITES} are read"
         raise Unreadable(msg)
+    for name in list(structure.site_properties):  # flags, magnetic moments: no part of the comparison
+        structure.remove_site_property(name)
     lattice = structure.lattice
     _check_edges([float(edge) for edge in lattice.abc])
     found: dict[str, Json] = {
@@ -93,9 +103,6 @@ def _first_line(error: BaseException) -> str:
 
 
 def _from_cif(text: str) -> Structure:
-    from pymatgen.core.composition import Composition
-    from pymatgen.io.cif import CifFile, CifParser
-
     plain = re.sub(r"^;.*?^;", "", text, flags=re.MULTILINE | re.DOTALL)
     blocks = re.findall(r"^\s*data_(\S*)", plain, flags=re.MULTILINE | re.IGNORECASE)
     if len(blocks) != 1:
@@ -116,11 +123,15 @@ def _from_cif(text: str) -> Structure:
         raise Unreadable(msg) from error
     _check_occupancies(block.get("_atom_site_occupancy", []))
     try:
-        structures = CifParser.from_str(text, occupancy_tolerance=1.0 + 1e-3).parse_structures(primitive=False)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            structures = CifParser.from_str(text, occupancy_tolerance=1.0 + 1e-3).parse_structures(primitive=False)
     except MemoryError:
         raise
     except Exception as error:
-        msg = f"the CIF cannot be read: {_first_line(error)}"
+        # pymatgen says only "no structures" in the error, and the reason in a warning.
+        reason = next((str(w.message) for w in told if "occupanc" in str(w.message).lower()), _first_line(error))
+        msg = f"the CIF cannot be read: {' '.join(reason.split())[:200]}"
         raise Unreadable(msg) from error
     if len(structures) != 1:
         msg = f"the CIF gives {len(structures)} structures, one is expected"
@@ -161,8 +172,6 @@ def _check_occupancies(values: list[str] | str) -> None:
 
 
 def _from_poscar(text: str) -> Structure:
-    from pymatgen.io.vasp.inputs import Poscar
-
     lines = text.split("\n")
     if len(lines) < 8:
         msg = f"the POSCAR ends after line {len(lines)}: it is truncated"
@@ -176,6 +185,10 @@ def _from_poscar(text: str) -> Structure:
         raise Unreadable(msg)
     if re.fullmatch(r"[\s\d]+", lines[5]):
         msg = "line 6 of the POSCAR gives numbers of atoms without the element symbols above them"
+        raise Unreadable(msg)
+    counts = [int(word[:9]) for word in re.findall(r"\d+", lines[6])]
+    if sum(counts) > MOST_SITES:
+        msg = f"the POSCAR has {sum(counts)} sites; up to {MOST_SITES} are read"
         raise Unreadable(msg)
     if lines[7].strip()[:1] in ("S", "s"):
         for number, line in enumerate(lines[9:], start=10):
@@ -197,10 +210,6 @@ def _from_poscar(text: str) -> Structure:
 
 
 def _from_cjson(text: str) -> Structure:
-    from pymatgen.core.lattice import Lattice
-    from pymatgen.core.periodic_table import Element
-    from pymatgen.core.structure import Structure
-
     try:
         tree = json.loads(text)
         cell = tree.get("unitCell") or tree["unit cell"]
@@ -239,9 +248,6 @@ def compare(
     attempt_supercell: bool,
 ) -> dict[str, Json]:
     """Compare two structures, order-free; see `tasks_lib.evaluation.metrics.structures`."""
-    from pymatgen.analysis.structure_matcher import StructureMatcher
-    from pymatgen.core.structure import Structure
-
     one, other = (Structure.from_dict(json.loads(data)) for data in (seen, wanted))
     matcher = StructureMatcher(
         ltol=ltol,
