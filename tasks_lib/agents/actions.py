@@ -75,7 +75,7 @@ CALLS: Mapping[str, Call] = MappingProxyType(
         "mouse.single_click": Call("click the left button where the pointer is"),
         "mouse.double_click": Call("double-click the left button where the pointer is"),
         "mouse.right_click": Call("click the right button where the pointer is"),
-        "mouse.scroll": Call("turn the wheel", {"direction": DIRECTION}),
+        "mouse.scroll": Call('turn the wheel, "up" or "down"', {"direction": DIRECTION}),
         "mouse.drag": Call("hold the left button from where the pointer is to a pixel", _PLACE),
         "keyboard.write": Call("type text into the focused field", {"text": TEXT}),
         "keyboard.press": Call('press a key or a chord, such as "enter" or "ctrl+s"', {"keys": TEXT}),

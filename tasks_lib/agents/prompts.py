@@ -76,7 +76,9 @@ def system_prompt(view: View, shown: tuple[int, int]) -> str:
         Size of the picture that the model is shown, pixels.
     """
     modality = view.brief.modality
-    calls = "\n".join(f"{describe(kind)}: {call.what}" for kind, call in CALLS.items())
+    # Calls that need numbered marks are not offered: the screenshot that is shown has none.
+    offered = {kind: call for kind, call in CALLS.items() if "id" not in call.parameters}
+    calls = "\n".join(f"{describe(kind)}: {call.what}" for kind, call in offered.items())
     actions = _ACTIONS.format(calls=calls, width=shown[0], height=shown[1])
     figure = _VEUSZ.format(name=view.brief.figure_name) + actions
     blocks = {Modality.GUI: actions, Modality.CODE: _CODE, Modality.FIGURE: figure}[modality]
