@@ -22,6 +22,11 @@ _SHOWN = re.compile(
 )
 
 
+# What a metric's record of what it wanted consists of where it compares numbers.
+_WANTED = frozenset({"value", "unit", "tolerance", "relative"})
+_ITEM = re.compile(r"[ \t]*([-*•]|\d+[.)]) |[ \t]{2,}\S")
+
+
 def _visible(char: str) -> str:
     code = ord(char)
     if code < 0x20:
@@ -82,6 +87,49 @@ def value_text(value: Any, redact: Redact, most: int = 4000) -> str:
         return cap(clean, most) if clean.strip() else json.dumps(clean)
     flat = json.dumps(clean, ensure_ascii=False)
     return cap(flat if len(flat) <= 80 else json.dumps(clean, ensure_ascii=False, indent=1), most)
+
+
+def wanted_text(value: Any, redact: Redact) -> str:
+    """Write what a metric wanted: a value with its unit and tolerance as one would write it, else as `value_text`."""
+    if not isinstance(value, dict) or "value" not in value or not set(value) <= _WANTED:
+        return value_text(value, redact)
+    unit = f" {redact(str(value['unit']))}" if value.get("unit") else ""
+    wanted = value_text(value["value"], redact)
+    if not _is_number(value["value"]):
+        wanted += unit
+    if _is_number(value.get("tolerance")):
+        wanted += f" ± {value['tolerance']:g}" + (unit if not _is_number(value["value"]) else "")
+    if _is_number(value["value"]):
+        wanted += unit
+    if _is_number(value.get("relative")):
+        wanted += f" ± {100 * value['relative']:g} %"
+    return wanted
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def paragraphs(text: str) -> list[str]:
+    """Return the paragraphs of a text that was wrapped by hand, each unwrapped; list items keep their lines.
+
+    Parameters
+    ----------
+    text : str
+        Paragraphs with blank lines between them.
+
+    Returns
+    -------
+    list of str
+    """
+    found = []
+    for block in re.split(r"\n[ \t]*\n", text.strip()):
+        lines = [line.rstrip() for line in block.split("\n")]
+        joined = lines[0].lstrip()
+        for line in lines[1:]:
+            joined += f"\n{line.strip()}" if _ITEM.match(line) else f" {line.strip()}"
+        found.append(joined)
+    return found
 
 
 def safe_name(path: str) -> str:

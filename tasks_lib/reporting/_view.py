@@ -18,13 +18,14 @@ from tasks_lib.records import (
 from tasks_lib.reporting._files import ReportFiles, Shown
 from tasks_lib.reporting._marks import Mark, Point, follow, inside
 from tasks_lib.reporting._read import AttemptTrace, EpisodeTrace, StageTrace, stage_of
-from tasks_lib.reporting._text import Redact, cap, value_text
+from tasks_lib.reporting._text import Redact, cap, paragraphs, value_text, wanted_text
 from tasks_lib.taskdefs.transcript import fences
 
 # A page holds this much text of the agent in full; what comes after is cut short, so that no page grows without end.
 _PAGE_CHARACTERS = 3_000_000
 _TEXT, _SHORT = 16_000, 400
 _SCRIPTS = frozenset({"python", "veusz"})
+_SCRIPTED = frozenset({Modality.CODE, Modality.FIGURE})
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class StepView:
     step: Step
     anchor: str
     screen: Screen | None
+    aside: bool
     reply: str
     script: str
     script_language: str
@@ -67,12 +69,13 @@ class StageView:
     id: str
     attempt: int
     modality: Modality | None
-    instruction: str
+    instruction: tuple[str, ...]
     hints: tuple[str, ...]
     trace: StageTrace
     steps: tuple[StepView, ...]
     final: Screen | None
     files: tuple[Shown, ...]
+    other_files: tuple[Shown, ...]
     handed: tuple[tuple[HandoffRecord, Shown | None], ...]
 
     @property
@@ -158,16 +161,19 @@ class EpisodeViewer:
         evidence = stage.evidence
         handed = [record for record in trace.handoffs if record.stage == stage.stage_id and not prefix]
         modality = defined.modality if defined else trace.spec.modality
+        collected = self._collected(evidence)
+        asked_for = {entry.path for entry in defined.deliverables} if defined else {shown.path for shown in collected}
         return StageView(
             id=stage.stage_id,
             attempt=stage.attempt,
             modality=modality,
-            instruction=defined.instruction if defined else "",
+            instruction=tuple(paragraphs(defined.instruction)) if defined else (),
             hints=defined.hints if defined else (),
             trace=stage,
             steps=self._steps(stage, modality, f"{prefix}{stage.stage_id}-"),
-            final=self._screen(evidence.final, [], None) if evidence else None,
-            files=self._collected(evidence),
+            final=self._screen(evidence.final, []) if evidence else None,
+            files=tuple(shown for shown in collected if shown.path in asked_for or shown.thumbnail),
+            other_files=tuple(shown for shown in collected if shown.path not in asked_for and not shown.thumbnail),
             handed=tuple((record, self._handed(record)) for record in handed),
         )
 
@@ -184,12 +190,14 @@ class EpisodeViewer:
             marks, after = follow(step.actions, pointer)
             reply = self._redact(step.reply)
             script = next((block for block in fences(reply) if block.language in _SCRIPTS), None)
-            wanted = script is not None and modality in {Modality.CODE, Modality.FIGURE}
+            wanted = script is not None and modality in _SCRIPTED
             views.append(
                 StepView(
                     step=step,
                     anchor=f"{prefix}{step.index}",
-                    screen=self._screen(step.observation, marks, pointer),
+                    screen=self._screen(step.observation, marks),
+                    # A script does not look at the screen: the picture is there for who wants it.
+                    aside=modality in _SCRIPTED,
                     reply=self._cut(reply),
                     script=self._cut(script.body) if script is not None and wanted else "",
                     script_language=script.language if script is not None and wanted else "",
@@ -200,7 +208,7 @@ class EpisodeViewer:
             pointer = after
         return tuple(views)
 
-    def _screen(self, seen: Observation, marks: Sequence[Mark], pointer: Point | None) -> Screen | None:
+    def _screen(self, seen: Observation, marks: Sequence[Mark]) -> Screen | None:
         if seen.screenshot is None:
             return None
         href, problem = self._files.screen(seen.screenshot)
@@ -225,7 +233,7 @@ class EpisodeViewer:
             CriterionView(
                 record,
                 seen=value_text(record.seen, self._redact),
-                wanted=value_text(record.wanted, self._redact),
+                wanted=wanted_text(record.wanted, self._redact),
                 purpose=purposes.get(record.id, ""),
                 evidence=tuple(places.get(digest, (f"blob {digest[:12]}", None)) for digest in record.evidence),
             )
@@ -246,8 +254,8 @@ def _places(stages: Sequence[StageView]) -> dict[str, tuple[str, str | None]]:
         evidence = stage.trace.evidence
         if evidence is None:
             continue
-        for entry, shown in zip(evidence.files, stage.files, strict=True):
-            places[entry.blob.sha256] = (entry.path, shown.href)
+        shown = {entry.path: entry.href for entry in (*stage.files, *stage.other_files)}
+        places.update({entry.blob.sha256: (entry.path, shown[entry.path]) for entry in evidence.files})
         final: BlobRef | None = evidence.final.screenshot
         if final is not None and stage.final is not None:
             places[final.sha256] = ("final screen", stage.final.href)

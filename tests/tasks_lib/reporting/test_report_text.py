@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks_lib.reporting._text import cap, redact_tree, safe_name, scrub, value_text
+from tasks_lib.reporting._text import cap, paragraphs, redact_tree, safe_name, scrub, value_text, wanted_text
 
 any_text = st.text(st.characters(), max_size=200)
 BIDI = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c"
@@ -107,3 +107,41 @@ def test_values_read_as_they_are(value, shown):
 def test_secrets_are_taken_out_of_keys_and_values_of_any_depth():
     hidden = redact_tree({"a": ["sk-1234", {"sk-1234": 1}], "n": 3}, lambda text: text.replace("sk-1234", "[x]"))
     assert hidden == {"a": ["[x]", {"[x]": 1}], "n": 3}
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ({"value": 284.8, "unit": "eV", "tolerance": 0.1}, "284.8 ± 0.1 eV"),
+        ({"value": [284.8, 286.4], "unit": "eV", "tolerance": 0.1}, "[284.8, 286.4] eV ± 0.1 eV"),
+        ({"value": 5.0, "unit": "nm", "relative": 0.02}, "5.0 nm ± 2 %"),
+        ({"value": [1, 2], "relative": 0.08}, "[1, 2] ± 8 %"),
+        ({"value": ["Gaussian"]}, '["Gaussian"]'),
+        ({"value": 0, "tolerance": 0}, "0 ± 0"),
+        ({"value": 1, "tolerance": "wide"}, "1"),
+        ({"value": 1, "other": 2}, '{"value": 1, "other": 2}'),
+        (None, "nothing"),
+        ("C 1s", "C 1s"),
+    ],
+)
+def test_what_was_wanted_reads_as_one_would_write_it(value, shown):
+    assert wanted_text(value, lambda text: text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("Open the file\nand fit it.\n\nThen save\nit.\n", ["Open the file and fit it.", "Then save it."]),
+        ("Write:\n- a in Å\n- b in Å,\nas numbers", ["Write:\n- a in Å\n- b in Å, as numbers"]),
+        ("Keys:\n1. open\n2. save", ["Keys:\n1. open\n2. save"]),
+        ("Columns:\n    two_theta\n    intensity", ["Columns:\ntwo_theta\nintensity"]),
+        ("", [""]),
+    ],
+)
+def test_instructions_wrapped_by_hand_are_unwrapped(text, parts):
+    assert paragraphs(text) == parts
+
+
+@given(any_text)
+def test_paragraphs_lose_no_word(text):
+    assert " ".join(paragraphs(text)).split() == text.split()
