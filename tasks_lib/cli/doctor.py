@@ -62,8 +62,8 @@ def doctor(
         table = Table("check", "", "found", "what to do", box=SIMPLE_HEAD, pad_edge=False)
         for check in checks:
             mark = "ok" if check.good else ("MISSING" if check.needed else "absent")
-            fix = "" if check.good else check.fix
-            table.add_row(check.name, mark, Text(check.found), Text(fix), style=None if check.good else "red")
+            advice = "" if check.good else check.fix
+            table.add_row(check.name, mark, Text(check.found), Text(advice), style=None if check.good else "red")
         out.print(table)
     bad = any(not check.good and check.needed for check in checks)
     raise typer.Exit(Exit.WRONG_USE if bad else Exit.DONE)
