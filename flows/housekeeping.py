@@ -10,13 +10,15 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
 from flows.reaper import Reaper
+from flows.zombies import crash_flow_runs
 from tasks_lib.store import Store
 
 
 @flow(name="housekeeping", persist_result=False)
 async def housekeeping(store_url: str) -> State[None]:
     """Sweep a store once; `matassay serve` sweeps every minute by itself, this is for a machine without it."""
-    ended = await asyncio.to_thread(Reaper(Store.open(store_url)).sweep)
-    text = f"{len(ended)} machines were left behind" + (": " + ", ".join(ended) if ended else "")
-    await acreate_markdown_artifact(text + "\n", key="housekeeping", description=text)
-    return Completed(message=text)
+    taken = await asyncio.to_thread(Reaper(Store.open(store_url)).sweep)
+    await crash_flow_runs(lease.flow_run_id for lease in taken)
+    text = f"{len(taken)} leases had run out" + "".join(f"\n- {lease.resource}" for lease in taken)
+    await acreate_markdown_artifact(text + "\n", key="housekeeping")
+    return Completed(message=text.splitlines()[0])

@@ -47,6 +47,9 @@ class InlineServer:
             }
             inherited = dict(environ)
             environment.apply(self.settings, inherited)
+            # These are this server's own, whatever an earlier one of this process has left in the environment.
+            own = ("PREFECT_HOME", "PREFECT_SERVER_DATABASE_CONNECTION_URL", *environment.address(0))
+            inherited.update({name: self.settings[name] for name in own})
             self._child = Child(
                 "Prefect's server",
                 "flows.serving.webserver",

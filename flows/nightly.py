@@ -41,8 +41,21 @@ async def nightly(
     models_file: str | None = None,
     prove_sample: int = 4,
     concurrency: int = 2,
+    executor: str = "deployments",
 ) -> State[Any]:
-    """Play the night of this start, unless it is played already or a newer one is due."""
+    """Play the night of this start, unless it is played already or a newer one is due.
+
+    Parameters
+    ----------
+    store_url, taskdefs, models_file, concurrency, executor
+        As for `benchmark`.
+    benchmark_name : str
+        The benchmark that every model plays; without models its own agents do.
+    time_zone : str
+        The zone of the schedule: the night is the local date of the start.
+    prove_sample : int
+        How many tasks are proved; another sample every night. 0 proves none.
+    """
     where, scheduled = zone(time_zone), flow_run.scheduled_start_time
     store = Store.open(store_url)
     night = night_of(scheduled, where)
@@ -57,6 +70,7 @@ async def nightly(
         "taskdefs": taskdefs,
         "models_file": models_file,
         "concurrency": concurrency,
+        "executor": executor,
     }
     settings = load_settings()
     root = Path(taskdefs)

@@ -107,7 +107,9 @@ def _settings(url: str | None, mode: environment.Mode) -> Iterator[None]:
     """Point Prefect at a server, also where it was imported, and its settings read, before."""
     from prefect import settings
 
-    values: dict[Any, Any] = {settings.PREFECT_API_URL: url} if url else {}
+    values: dict[Any, Any] = {settings.PREFECT_RESULTS_LOCAL_STORAGE_PATH: environment.state().prepare().results}
+    if url:
+        values[settings.PREFECT_API_URL] = url
     if mode == "inline":
         # Nobody watches for zombies of this process; None cannot be said by the environment.
         values |= {settings.PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None, settings.PREFECT_LOGGING_TO_API_ENABLED: False}

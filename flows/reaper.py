@@ -54,9 +54,9 @@ class Reaper:
         self._store = store
         self._settled: set[str] = set()
 
-    def sweep(self) -> list[str]:
-        """End the machines of all leases that have run out; return their ids."""
-        ended = []
+    def sweep(self) -> list[Lease]:
+        """End the machines of all leases that have run out; return the leases that were taken over."""
+        ended: list[Lease] = []
         for run_id in runs(self._store):
             if run_id in self._settled:
                 continue
@@ -66,17 +66,17 @@ class Reaper:
                 self._settled.add(run_id)
         return ended
 
-    def _end(self, lease: Lease) -> list[str]:
+    def _end(self, lease: Lease) -> list[Lease]:
         """Take a lease over, end its machine and release it; a holder that renews in this moment wins."""
         try:
             with acquire(self._store, lease.resource, seconds=60.0, flow_run_id=lease.flow_run_id):
-                ended = reap(lease)
+                if reap(lease):
+                    _log.warning(
+                        "machine %s of %s was left behind and has been ended", lease.machine_id, lease.resource
+                    )
         except LeaseHeldError:
             return []
-        if not ended:
-            return []
-        _log.warning("machine %s of %s was left behind and has been ended", lease.machine_id, lease.resource)
-        return [lease.machine_id or "?"]
+        return [lease]
 
     def _is_settled(self, run_id: str) -> bool:
         """Whether nothing of a run can hold a machine any more: it is concluded and every episode has a verdict."""

@@ -71,7 +71,7 @@ class StoreFiles:
             check_relative_path(path)
         except ValueError:
             return PlainTextResponse("no such file\n", 404)
-        if not path.startswith(("runs/", "blobs/")):
+        if not path.startswith(("runs/", "blobs/")) or self._leads_out(path):
             return PlainTextResponse("no such file\n", 404)
         try:
             data = await run_in_threadpool(self._store.read_bytes, path)
@@ -81,3 +81,8 @@ class StoreFiles:
             return PlainTextResponse(f"the store cannot read {path}\n", 502)
         query = request.query_params
         return Response(data, headers=headers_for(path, query.get("type", ""), query.get("name", "")))
+
+    def _leads_out(self, path: str) -> bool:
+        """Whether a path leaves the folder of a local store by a link; the store makes none itself."""
+        local, root = self._store.local_path(path), self._store.local_path("runs")
+        return local is not None and root is not None and not local.resolve().is_relative_to(root.parent.resolve())

@@ -55,6 +55,7 @@ class House:
         self._order = order
         self._say = say
         self._stop = threading.Event()
+        self._sweep_now = threading.Event()
         self._where = environment.State(order.state.resolve())
         self._environ: dict[str, str] = {}
         self._starts: dict[str, Callable[[], Child]] = {}
@@ -153,6 +154,7 @@ class House:
                 # What a killed runner leaves are episodes: they get their time to end their machines.
                 child.stop()
                 self._children[name] = self._starts[name]()
+                self._sweep_now.set()
         return 0
 
     def _may_restart(self, name: str) -> bool:
@@ -162,20 +164,27 @@ class House:
         return len(recent) + 1 < _MOST_DEATHS
 
     def _start_reaper(self, stack: ExitStack) -> None:
+        from prefect.exceptions import PrefectException
+
         from flows.reaper import Reaper
+        from flows.zombies import crash_flow_runs
 
         reaper = Reaper(Store.open(self._order.store_url))
 
         def sweep() -> None:
-            while not self._stop.wait(_SWEEP):
+            while not self._stop.is_set():
+                self._sweep_now.wait(_SWEEP)
+                self._sweep_now.clear()
                 try:
-                    reaper.sweep()
-                except (MatAssayError, OSError):
-                    _log.exception("the lease reaper could not sweep the store; it tries again in %.0f s", _SWEEP)
+                    taken = reaper.sweep()
+                    asyncio.run(crash_flow_runs(lease.flow_run_id for lease in taken))
+                except (MatAssayError, OSError, httpx.HTTPError, PrefectException):
+                    _log.exception("the lease reaper could not sweep; it tries again in %.0f s", _SWEEP)
 
         thread = threading.Thread(target=sweep, name="lease reaper", daemon=True)
         thread.start()
         stack.callback(thread.join, 5.0)
+        stack.callback(self._sweep_now.set)
         stack.callback(self._stop.set)
 
     def _record(self, port: int, stack: ExitStack) -> None:
