@@ -17,6 +17,9 @@ from tasks_lib.reporting._text import Redact, scrub
 # No script at all, no request to anywhere; `file:` because some browsers do not count a local folder as 'self'.
 POLICY = "default-src 'none'; img-src 'self' file:; style-src 'self' file:; base-uri 'none'; form-action 'none'"
 
+# Between a number and its unit: a line must not break there.
+_SPACE = "\u00a0"
+
 
 def environment(redact: Redact) -> Environment:
     """Return the templates' environment.
@@ -59,7 +62,7 @@ def _finalizer(redact: Redact) -> Callable[[Any], Any]:
 
 def percent(value: float | None) -> str:
     """Write a share of 1 in per cent; a dash where there is none."""
-    return "–" if value is None else f"{100 * value:.1f} %"
+    return "–" if value is None else f"{100 * value:.1f}{_SPACE}%"
 
 
 def number(value: float | None, digits: int = 1) -> str:
@@ -72,8 +75,8 @@ def seconds(value: float | None) -> str:
     if value is None:
         return "–"
     if value < 120:
-        return f"{value:.1f} s"
-    return f"{value / 60:.1f} min" if value < 7200 else f"{value / 3600:.1f} h"
+        return f"{value:.1f}{_SPACE}s"
+    return f"{value / 60:.1f}{_SPACE}min" if value < 7200 else f"{value / 3600:.1f}{_SPACE}h"
 
 
 def tokens(value: float | None) -> str:
@@ -84,8 +87,8 @@ def tokens(value: float | None) -> str:
 def size(value: int) -> str:
     """Write a number of bytes."""
     if value < 1000:
-        return f"{value} B"
-    return f"{value / 1e3:.1f} kB" if value < 1e6 else f"{value / 1e6:.1f} MB"
+        return f"{value}{_SPACE}B"
+    return f"{value / 1e3:.1f}{_SPACE}kB" if value < 1e6 else f"{value / 1e6:.1f}{_SPACE}MB"
 
 
 def time_of(value: datetime) -> str:
