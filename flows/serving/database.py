@@ -115,6 +115,7 @@ def ready(sockets: Path) -> bool:
 
 def main(arguments: list[str]) -> int:
     """Run the server until SIGTERM or the end of the lifeline; the exit status is the server's."""
+    lifeline.hold(grace=10.0)
     data, sockets = (Path(argument) for argument in arguments)
     server: list[subprocess.Popen[bytes]] = []
 
@@ -124,7 +125,6 @@ def main(arguments: list[str]) -> int:
         server[0].send_signal(signal.SIGINT)  # "fast": clients are cut off, data is flushed
 
     signal.signal(signal.SIGTERM, shut_down)
-    lifeline.hold(on_end=shut_down, grace=10.0)
     initialise(data)
     server.append(start(data, sockets))
     try:
