@@ -30,6 +30,7 @@ from tasks_lib.records import (
     Step,
     now,
 )
+from tasks_lib.records.errors import ActionError, InitialiseError
 from tasks_lib.sandbox import Computer, FileEntry, Machine, provider
 from tasks_lib.store import AttemptFolder
 
@@ -68,14 +69,17 @@ def initialise(work: EpisodeWork, attempt: AttemptFolder, stage: Stage, machine:
     Raises
     ------
     InitialiseError
-        If a program does not show its window.
+        If an input cannot be placed or a program does not show its window.
     """
     started = time.monotonic()
-    placed = []
-    for path, data in sorted({**_inputs(work, stage), **_handed_over(work, stage)}.items()):
-        machine.computer.put_file(path, data)
-        placed.append(PlacedFile(path=path, sha256=hashlib.sha256(data).hexdigest(), size=len(data)))
-    steps = [_set_up(machine.computer, step) for step in stage.setup]
+    files = {**_inputs(work, stage), **_handed_over(work, stage)}
+    try:
+        placed = [_place(machine.computer, path, files[path]) for path in sorted(files)]
+        steps = [_set_up(machine.computer, step) for step in stage.setup]
+    except ActionError as error:
+        # To an agent it would be feedback; the set-up is the task's, and it did not reach its state.
+        msg = f"the set-up of task {work.task.id}, stage {stage.id}, failed: {error}"
+        raise InitialiseError(msg) from error
     record = Initialise(
         machine_id=machine.id,
         placed=tuple(placed),
@@ -85,6 +89,11 @@ def initialise(work: EpisodeWork, attempt: AttemptFolder, stage: Stage, machine:
     )
     work.store.write_document(attempt.stage(stage.id).initialise, record)
     return record
+
+
+def _place(computer: Computer, path: str, data: bytes) -> PlacedFile:
+    computer.put_file(path, data)
+    return PlacedFile(path=path, sha256=hashlib.sha256(data).hexdigest(), size=len(data))
 
 
 def _inputs(work: EpisodeWork, stage: Stage) -> dict[str, bytes]:
@@ -138,14 +147,19 @@ def collect(work: EpisodeWork, attempt: AttemptFolder, stage: Stage, machine: Ma
     taken, refused = _choose(entries, wanted)
     files = []
     for path in taken:
-        data = computer.get_file(path)
+        try:
+            data = computer.get_file(path)
+        except ActionError as error:
+            # Something of the agent's was still at it when the files were listed.
+            refused.append(f"{path} could not be read: {error}")
+            continue
         files.append(CollectedFile(path=path, blob=work.store.put_blob(data, _media_type(path))))
     evidence = Evidence(
         stage=stage.id,
         ending=ending,
         steps=len(work.store.read_lines(attempt.stage(stage.id).trajectory, Step)),
         files=tuple(sorted(files, key=lambda entry: entry.path)),
-        missing=tuple(sorted(set(wanted) - set(taken))),
+        missing=tuple(sorted(set(wanted) - {entry.path for entry in files})),
         refused=tuple(refused),
         final=_final_sight(work, stage, computer),
         collected=now(),
