@@ -79,7 +79,17 @@ Text = Annotated[str, AfterValidator(clean_text)]
 JsonValue = Annotated[Any, BeforeValidator(clean_json)]
 # A measured number, or None where there is none; NaN and the infinities are read as None.
 MaybeFloat = Annotated[float | None, BeforeValidator(_missing_if_not_finite)]
-UtcTime = Annotated[AwareDatetime, AfterValidator(lambda t: t.astimezone(UTC))]
+
+
+def _in_utc(time: datetime) -> datetime:
+    try:
+        return time.astimezone(UTC)
+    except OverflowError as error:
+        msg = f"{time.isoformat()} has no place in the years 1 to 9999 of UTC: give another time"
+        raise ValueError(msg) from error
+
+
+UtcTime = Annotated[AwareDatetime, AfterValidator(_in_utc)]
 
 
 def now() -> datetime:
@@ -99,14 +109,21 @@ def dump_json(value: Any) -> str:
 
 
 def load_json(text: str | bytes) -> Json:
-    """Read strict JSON; bare ``NaN`` and ``Infinity`` and repeated keys are refused.
+    """Read strict JSON in UTF-8; bare ``NaN`` and ``Infinity`` and repeated keys are refused.
 
     Raises
     ------
     ValueError
-        If the text is not strict JSON.
+        If the text is not strict JSON, or nested deeper than Python can follow.
     """
-    return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_repeats)
+    if isinstance(text, bytes):
+        # Left alone, the parser would guess UTF-16 or UTF-32 from the first bytes.
+        text = text.decode("utf-8")
+    try:
+        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_repeats)
+    except RecursionError:
+        msg = "JSON is nested too deep to be read: flatten it"
+        raise ValueError(msg) from None
 
 
 def _refuse_constant(name: str) -> Any:

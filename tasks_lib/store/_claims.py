@@ -25,16 +25,17 @@ from tasks_lib.records.errors import StoreError
 from tasks_lib.store._backend import PRIVATE
 
 LIFE = 60.0  # seconds
-_PATIENCE = 90.0  # seconds, longer than LIFE so that a dead claim is outlived
+PATIENCE = 90.0  # seconds, longer than LIFE so that a dead claim is outlived
 
 
 class Claims:
     """The claims under one root of a file system."""
 
-    def __init__(self, fs: Any, root: str, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, fs: Any, root: str, clock: Callable[[], float] = time.time, patience: float = PATIENCE) -> None:
         self._fs = fs
         self._root = root
         self._clock = clock
+        self._patience = patience
         self._random = random.SystemRandom()
 
     @contextmanager
@@ -61,7 +62,7 @@ class Claims:
 
     def _win(self, folder: str, path: str) -> tuple[float, str]:
         begun = time.monotonic()
-        while time.monotonic() - begun < _PATIENCE:
+        while time.monotonic() - begun < self._patience:
             if self._standing(folder):
                 self._pause()
                 continue
@@ -74,9 +75,8 @@ class Claims:
                 return born, name
             self._withdraw(f"{folder}/{name}")
             self._pause()
-        msg = (
-            f"other writers stood in the way of {path!r} for {_PATIENCE:.0f} s: look for a hung process, then run again"
-        )
+        waited = f"{self._patience:.0f} s"
+        msg = f"other writers stood in the way of {path!r} for {waited}: look for a hung process, then run again"
         raise StoreError(msg)
 
     def _standing(self, folder: str) -> set[str]:

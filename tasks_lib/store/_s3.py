@@ -8,7 +8,9 @@ import os
 import uuid
 from typing import Any
 
+from aiobotocore.session import AioSession  # type: ignore[import-untyped]
 from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
+from botocore.handlers import add_expect_header  # type: ignore[import-untyped]
 from s3fs import S3FileSystem
 
 from tasks_lib.store._backend import PRIVATE, Backend
@@ -80,12 +82,10 @@ class S3Backend(Backend):
     @functools.cached_property
     def conditional(self) -> bool:
         """Whether the server refuses a put whose condition does not hold, tried out on an object of our own."""
-        probe = f"{PRIVATE}/probes/{uuid.uuid4().hex}"
-        try:
-            self.fs.pipe_file(self.absolute(probe), b"first")
-            return not (self._put_if(probe, b"second", IfNoneMatch="*") or self._put_if(probe, b"third", IfMatch='"0"'))
-        finally:
-            self.fs.rm_file(self.absolute(probe))
+        # The object stays: deleting it would race with others who try the same.
+        probe = f"{PRIVATE}/probe"
+        self.fs.pipe_file(self.absolute(probe), b"")
+        return not (self._put_if(probe, b"", IfNoneMatch="*") or self._put_if(probe, b"", IfMatch='"0"'))
 
     def _occupied(self, path: str) -> bool:
         try:
@@ -128,7 +128,8 @@ def _refused(error: OSError) -> bool:
 def _file_system() -> Any:
     """Open s3fs with what botocore finds in the environment; other servers than AWS get the plain dialect."""
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-    config: dict[str, Any] = {"connect_timeout": 10, "read_timeout": 60, "retries": {"max_attempts": 3}}
+    # How often botocore tries again is left to AWS_MAX_ATTEMPTS and AWS_RETRY_MODE.
+    config: dict[str, Any] = {"connect_timeout": 10, "read_timeout": 60}
     client: dict[str, Any] = {}
     if endpoint:
         config |= {
@@ -138,11 +139,16 @@ def _file_system() -> Any:
             "request_checksum_calculation": "when_required",
         }
         client["region_name"] = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
+    # botocore asks servers for "100 Continue" before every body. One that answers at once instead, as rclone does to
+    # an empty body, now and then leaves aiohttp waiting for ever: the time limit on reading has no hold on that.
+    session = AioSession()
+    session.unregister("before-call.s3", add_expect_header)
     # Without a cache of listings: other processes write too. A private instance: the environment may have changed.
     return S3FileSystem(
         endpoint_url=endpoint or None,
         config_kwargs=config,
         client_kwargs=client,
+        session=session,
         use_listings_cache=False,
         skip_instance_cache=True,
     )

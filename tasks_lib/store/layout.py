@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Annotated
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -16,9 +15,9 @@ from tasks_lib.store._store import Store
 MAIN = "main"
 _ATTEMPT = re.compile(r"attempt-(\d{3,})")
 _NAMES: dict[str, TypeAdapter[str]] = {
-    "run id": TypeAdapter(Annotated[str, RunId]),
-    "episode id": TypeAdapter(Annotated[str, EpisodeId]),
-    "stage": TypeAdapter(Annotated[str, Slug]),
+    "run id": TypeAdapter(RunId),
+    "episode id": TypeAdapter(EpisodeId),
+    "stage": TypeAdapter(Slug),
 }
 
 
@@ -124,7 +123,10 @@ class EpisodeFolder:
     def attempts(self) -> list[int]:
         """Return the numbers of the attempts that were opened, in order."""
         found = (_ATTEMPT.fullmatch(name) for name in self.store.children(self.path))
-        return sorted(int(match.group(1)) for match in found if match)
+        # A folder is there a moment before its first document, and an attempt is not.
+        return sorted(
+            int(match.group(1)) for match in found if match and self.store.list(f"{self.path}/{match.group()}")
+        )
 
     def last(self) -> AttemptFolder | None:
         """Return the newest attempt, or None before the first."""
