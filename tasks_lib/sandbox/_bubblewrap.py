@@ -122,7 +122,12 @@ def problem() -> str | None:
 
 
 def command(
-    folders: Folders, interpreters: Sequence[Interpreter], guest: Path, info_fd: int, environment: dict[str, str]
+    folders: Folders,
+    interpreters: Sequence[Interpreter],
+    guest: Path,
+    info_fd: int,
+    environment: dict[str, str],
+    scratch: int,
 ) -> list[str]:
     """Return the bubblewrap command up to and including ``--``.
 
@@ -138,6 +143,8 @@ def command(
         Descriptor that bubblewrap writes the process id of the machine's first process to.
     environment : dict of str to str
         The whole environment of the first process.
+    scratch : int
+        Size of each folder that lies in memory, bytes.
     """
     program = shutil.which("bwrap") or "bwrap"
     argv = [program, "--unshare-all", "--new-session", "--as-pid-1", "--info-fd", str(info_fd)]
@@ -150,7 +157,10 @@ def command(
             argv += ["--ro-bind", f"/etc/{name}", f"/etc/{name}"]
     for path in sorted(folders.etc.iterdir()):
         argv += ["--ro-bind", str(path), f"/etc/{path.name}"]
-    argv += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/var", "--tmpfs", "/run"]  # noqa: S108
+    argv += ["--proc", "/proc", "--dev", "/dev"]
+    for place in ("/tmp", "/var", "/run", "/dev/shm"):  # noqa: S108
+        # These lie in memory: without a size a full one would leave the machine no memory to go on.
+        argv += [*(("--size", str(scratch)) if _knows_size() else ()), "--tmpfs", place]
     argv += _interpreter_mounts(interpreters, folders.empty)
     argv += ["--ro-bind", str(guest), f"{GUEST_PARENT}/guest", "--ro-bind", str(folders.endpoints), ENDPOINTS]
     argv += ["--bind", str(folders.home), HOME, "--bind", str(folders.work), WORK]
@@ -177,6 +187,13 @@ def _cover_settings(folder: Path, empty: Path) -> list[str]:
     """Cover pip's settings: they may name an index with a password."""
     settings = folder / "pip.conf"
     return ["--ro-bind", str(empty), str(settings)] if settings.exists() else []
+
+
+@lru_cache(maxsize=1)
+def _knows_size() -> bool:
+    """Whether this bubblewrap can limit the size of a folder in memory (0.7 and later)."""
+    done = subprocess.run(["bwrap", "--help"], capture_output=True, timeout=20, check=False, text=True)
+    return "--size" in done.stdout + done.stderr
 
 
 def _links() -> list[str]:

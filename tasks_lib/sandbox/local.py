@@ -72,6 +72,11 @@ class LocalProvider:
         machine = LocalMachine(settings, desktop=desktop)
         try:
             machine.start(ports, python)
+        except OSError as error:
+            # A program that vanished, a full disk (told by the cause), no process left: the host's fault.
+            machine.close()
+            msg = f"machine {machine.id} did not start: {error}: run `matassay doctor`"
+            raise ProvisionError(msg) from error
         except BaseException:
             machine.close()
             raise
@@ -115,7 +120,9 @@ class LocalMachine:
         limits = _cgroup.Limits(self._settings.memory_mb * _MIB, self._settings.processes)
         self._group, capped = _cgroup.create(self.id, limits)
         capped.setdefault("memory", "rlimit (data segment of each process)")
-        capped.setdefault("processes", "rlimit")
+        capped.setdefault(
+            "processes", "rlimit" if os.geteuid() != 0 else "none: the kernel exempts root from its limit"
+        )
         if self._settings.isolated:
             self._forwarder = _endpoints.serve(endpoints, self._folders.endpoints)
         guest = self._guest_settings(endpoints, scripts, capped)
@@ -169,6 +176,11 @@ class LocalMachine:
         if survivors or not removed:
             msg = f"machine {self.id}: processes {sorted(survivors)} did not end when it was closed; end them by hand"
             raise MachineLostError(msg)
+
+    @property
+    def _scratch(self) -> int:
+        """Size of each folder in memory, bytes: together at most half of the machine's memory."""
+        return self._settings.memory_mb * _MIB // 8
 
     @property
     def _socket_path(self) -> Path:
@@ -240,7 +252,7 @@ class LocalMachine:
             ]
             if guest.isolated:
                 kinds = list(dict.fromkeys((server, scripts)))
-                argv = _bubblewrap.command(self._folders, kinds, _GUEST, info_write, environment) + argv
+                argv = _bubblewrap.command(self._folders, kinds, _GUEST, info_write, environment, self._scratch) + argv
             else:
                 Path(parent).mkdir()
                 (Path(parent) / "guest").symlink_to(_GUEST)

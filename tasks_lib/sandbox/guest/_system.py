@@ -44,6 +44,7 @@ class Process:
     pid: int
     parent: int
     state: str
+    session: int
     start: int  # clock ticks since boot
 
     @property
@@ -59,7 +60,7 @@ def read_process(pid: int) -> Process | None:
     except OSError:
         return None
     fields = text[text.rindex(")") + 2 :].split()
-    return Process(pid, int(fields[1]), fields[0], int(fields[19]))
+    return Process(pid, int(fields[1]), fields[0], int(fields[3]), int(fields[19]))
 
 
 def process_table() -> dict[int, Process]:

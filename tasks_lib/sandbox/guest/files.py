@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -123,40 +124,26 @@ class WorkFolder:
                 raise RefusedError(msg) from problem
 
     def entries(self) -> tuple[list[Entry], bool]:
-        """List everything below the folder, links as links; and whether entries were left out for their number."""
-        found: list[Entry] = []
-        whole = self._walk(self._descriptor, "", 0, found)
-        found.sort(key=lambda entry: entry.path)
-        return found, not whole
+        """List everything below the folder, links as links; and whether entries were left out for their number.
 
-    def _walk(self, folder: int, prefix: str, depth: int, found: list[Entry]) -> bool:
-        folders: list[str] = []
-        with os.scandir(folder) as scan:
-            for item in scan:
-                if len(found) >= MAX_ENTRIES:
-                    return False
-                try:
-                    status = item.stat(follow_symlinks=False)
-                except OSError:
-                    continue
-                kind = _KINDS.get(stat.S_IFMT(status.st_mode), "other")
-                name = item.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-                found.append(Entry(prefix + name, status.st_size if kind == "file" else 0, kind))
-                if kind == "folder":
-                    folders.append(item.name)
-        if folders and depth >= _MAX_DEPTH:
-            return False
-        whole = True
-        for name in sorted(folders):
+        What lies higher is listed first, so that a heap of files deep down hides nothing above it.
+        """
+        found: list[Entry] = []
+        waiting: deque[list[str]] = deque([[]])
+        cut = False
+        while waiting and not cut:
+            parts = waiting.popleft()
             try:
-                below = os.open(name, _FOLDER, dir_fd=folder)
-            except OSError:
-                continue
-            try:
-                whole = self._walk(below, f"{prefix}{name}/", depth + 1, found) and whole
-            finally:
-                os.close(below)
-        return whole
+                with self._folder(parts, "/".join(parts)) as folder:
+                    below, cut = _scan(folder, "".join(f"{part}/" for part in parts), found)
+            except RefusedError:
+                continue  # gone, or replaced by a link, meanwhile
+            if below and len(parts) >= _MAX_DEPTH:
+                cut = True
+            else:
+                waiting.extend([*parts, name] for name in below)
+        found.sort(key=lambda entry: entry.path)
+        return found, cut
 
     @contextmanager
     def _folder(self, parts: list[str], path: str, *, make: bool = False) -> Iterator[int]:
@@ -183,6 +170,25 @@ class WorkFolder:
             yield current
         finally:
             os.close(current)
+
+
+def _scan(folder: int, prefix: str, found: list[Entry]) -> tuple[list[str], bool]:
+    """Add a folder's entries to `found`; return the folders among them, sorted, and whether the cap was met."""
+    folders: list[str] = []
+    with os.scandir(folder) as scan:
+        for item in scan:
+            if len(found) >= MAX_ENTRIES:
+                return sorted(folders), True
+            try:
+                status = item.stat(follow_symlinks=False)
+            except OSError:
+                continue
+            kind = _KINDS.get(stat.S_IFMT(status.st_mode), "other")
+            name = item.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+            found.append(Entry(prefix + name, status.st_size if kind == "file" else 0, kind))
+            if kind == "folder":
+                folders.append(item.name)
+    return sorted(folders), False
 
 
 def split(path: str) -> list[str]:

@@ -52,8 +52,8 @@ class Forwarder:
                 server.close()
             for task in list(self._tasks):
                 task.cancel()
-            if self._tasks:
-                self._loop.run_until_complete(asyncio.wait(self._tasks, timeout=2.0))
+            if ending := set(self._tasks):  # the set itself shrinks as they end
+                self._loop.run_until_complete(asyncio.wait(ending, timeout=2.0))
         finally:
             self._ready.set()
             self._loop.close()

@@ -12,7 +12,9 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from ._system import Process, process_table, read_process
@@ -44,7 +46,7 @@ class Children:
         self._lasting: set[tuple[int, int]] = set()
         threading.Thread(target=self._reap, name="reaper", daemon=True).start()
 
-    def start(self, argv: Sequence[str], name: str, *, lasting: bool, **options: Any) -> Child:
+    def start(self, argv: Sequence[str], name: str, *, lasting: bool, sacrifice: int = 0, **options: Any) -> Child:
         """Start a process in a session of its own with closed standard input.
 
         Parameters
@@ -55,6 +57,8 @@ class Children:
             For messages.
         lasting : bool
             The process outlives scripts: `end_strays` spares it and its descendants.
+        sacrifice : int
+            How much sooner than the server the kernel shall end it when memory runs out, 0 to 1000.
         **options
             Passed to `subprocess.Popen`.
         """
@@ -63,6 +67,8 @@ class Children:
             seen = read_process(popen.pid)
             child = Child(popen, name, (popen.pid, seen.start if seen is not None else -1))
             self._watched[popen.pid] = child
+            with suppress(OSError):
+                Path(f"/proc/{popen.pid}/oom_score_adj").write_text(str(sacrifice), encoding="ascii")
             self._started += 1
             if lasting:
                 self._lasting.add(child.key)

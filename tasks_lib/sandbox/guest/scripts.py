@@ -101,6 +101,7 @@ class Scripts:
                 step.argv,
                 request.name,
                 lasting=False,
+                sacrifice=800,
                 cwd=self._files.root,
                 env=step.environment,
                 stdout=write_out,

@@ -76,7 +76,7 @@ class Session:
         }
 
     def settle(self, quiet: float, limit: float) -> dict[str, Any]:
-        """Wait until the screen stands still and the focused program rests.
+        """Wait until the screen stands still, and the focused program and the newest one rest.
 
         Parameters
         ----------
@@ -91,7 +91,8 @@ class Session:
             ``seconds`` waited, and whether all was ``still``.
         """
         with self._lock:
-            program = Idleness(self.windows.focused_pid())
+            newest = next((child.pid for child in reversed(self._programs) if child.code is None), None)
+            program = Idleness(self.windows.focused_pid(), newest)
         seconds, still = self.screen.settle(quiet, limit, program.is_busy)
         self.desktop.check()
         return {"seconds": seconds, "still": still}
@@ -201,6 +202,7 @@ class Session:
             [path, *action.arguments],
             action.program,
             lasting=True,
+            sacrifice=300,
             cwd=self._settings.work,
             env=self.desktop.environment,
             stdout=subprocess.DEVNULL,

@@ -135,6 +135,16 @@ def test_huge_counts_are_bounded(folder: WorkFolder, monkeypatch: pytest.MonkeyP
     assert (len(entries), truncated) == (10, True)
 
 
+def test_a_heap_of_files_deep_down_hides_nothing_above(folder: WorkFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tasks_lib.sandbox.guest.files.MAX_ENTRIES", 10)
+    for number in range(50):
+        folder.write(f"heap/{number}", b"")
+    folder.write("result.txt", b"")
+    entries, truncated = folder.entries()
+    assert truncated
+    assert "result.txt" in [entry.path for entry in entries]
+
+
 def test_a_deep_tree_is_cut(folder: WorkFolder) -> None:
     current = os.open(folder.root, os.O_RDONLY)
     for _ in range(600):

@@ -88,6 +88,23 @@ def test_the_memory_cap_holds(code_machine: Machine) -> None:
     assert code_machine.computer.run_script("print('still here')").stdout == "still here\n"
 
 
+def test_full_scratch_folders_leave_the_machine_alive(code_machine: Machine, needs_isolation: None) -> None:
+    fill = (
+        "import errno\n"
+        "for folder in ('/tmp', '/dev/shm', '/var', '/run/machine'):\n"
+        "    try:\n"
+        "        for number in range(100):\n"
+        "            open(f'{folder}/fill{number}', 'wb').write(bytes(16 * 1024 * 1024))\n"
+        "    except OSError as problem:\n"
+        "        print(folder, errno.errorcode[problem.errno])\n"
+    )
+    done = code_machine.computer.run_script(fill, seconds=60)
+    assert done.stdout.split() == ["/tmp", "ENOSPC", "/dev/shm", "ENOSPC", "/var", "ENOSPC", "/run/machine", "ENOSPC"]
+    assert code_machine.computer.run_script("print('still here')").stdout == "still here\n"
+    clean = "import glob, os\nfor f in glob.glob('/*/fill*') + glob.glob('/*/*/fill*'): os.remove(f)\n"
+    assert code_machine.computer.run_script(clean).returncode == 0
+
+
 def test_the_file_size_cap_holds(code_machine: Machine) -> None:
     done = code_machine.computer.run_script(
         "f = open('big', 'wb')\nfor _ in range(80): f.write(bytes(1024 * 1024))\nf.close()\n"

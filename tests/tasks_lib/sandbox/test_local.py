@@ -145,6 +145,62 @@ def test_no_process_survives_a_killed_opener(settings: MachineSettings, opener) 
     assert _cgroup.find(machine_id).folders == ()
 
 
+AWAY = """
+import os, time
+for number in range(3):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            os.environ.clear()
+            open(f'pid{number}', 'w').write(str(os.getpid()))
+            time.sleep(600)
+        os._exit(0)
+while not all(os.path.exists(f'pid{n}') and open(f'pid{n}').read() for n in range(3)):
+    pass
+"""
+
+
+def test_without_walls_a_script_still_leaves_no_process() -> None:
+    machine = provider().open(UNSAFE, desktop=False)
+    try:
+        assert machine.computer.run_script(AWAY, seconds=60).returncode == 0
+        pids = [int(machine.computer.get_file(f"pid{number}")) for number in range(3)]
+        assert [_processes.start_time(pid) for pid in pids] == [None, None, None]
+    finally:
+        machine.close()
+
+
+@pytest.mark.parametrize("settings", MODES)
+def test_without_control_groups_the_memory_of_a_process_is_capped(
+    settings: MachineSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_cgroup, "find_places", list)
+    machine = provider().open(settings, desktop=False)
+    try:
+        assert machine.provision.facts["caps"]["memory"].startswith("rlimit")
+        done = machine.computer.run_script("print(len(bytearray(700 * 1024 * 1024)))")
+        assert "MemoryError" in done.stderr
+    finally:
+        machine.close()
+    assert _processes.marked(machine.id) == set()
+
+
+@pytest.mark.desktop
+def test_a_desktop_without_walls() -> None:
+    machine = provider().open(UNSAFE.model_copy(update={"memory_mb": 2048}), desktop=True)
+    try:
+        machine.computer.os.open_program("xmessage", "-title", "a note", "hello")
+        window = machine.computer.wait_for_window("a note", 60)
+        sight = machine.computer.observe()
+        assert sight.png is not None
+        assert sight.png.startswith(b"\x89PNG")
+        assert window.id in [w.id for w in sight.observation.windows]
+        assert machine.provision.facts["isolated"] is False
+    finally:
+        machine.close()
+    assert _processes.marked(machine.id) == set()
+
+
 @pytest.mark.desktop
 def test_no_desktop_survives_a_killed_opener(opener) -> None:
     child, machine_id, pid, began = opener(MachineSettings(), True)
