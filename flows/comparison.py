@@ -45,8 +45,9 @@ class Comparison:
 
     def text(self) -> str:
         """Return the comparison as one sentence."""
+        how = "the same as" if self.verdict == "same" else f"{self.verdict} than"
         return (
-            f"{self.verdict} than {self.before}: {len(self.gained)} episodes gained, {len(self.lost)} lost of "
+            f"{how} {self.before}: {len(self.gained)} episodes gained, {len(self.lost)} lost of "
             f"{self.pairs} pairs (exact McNemar test, p = {self.p_value:.3g})"
         )
 
