@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
 import subprocess
@@ -23,6 +24,37 @@ def new_root(machine_id: str) -> Path:
         if len(os.fsencode(root / "endpoints" / "65535.sock")) <= _LONGEST_SOCKET_PATH:
             return root
     return _bases()[-1] / machine_id
+
+
+def hold(root: Path) -> int:
+    """Lock a machine's folder for as long as this process lives; return the descriptor that holds the lock."""
+    descriptor = os.open(root / "lock.new", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    # Under its name only when it is locked: a sweep never sees it free while its holder lives.
+    (root / "lock.new").rename(root / "lock")
+    return descriptor
+
+
+def sweep() -> list[str]:
+    """Remove what killed openers left behind on this host; return the ids of those machines."""
+    swept = []
+    for lock in sorted(lock for base in _bases() for lock in base.glob("local-*/lock")):
+        try:
+            descriptor = os.open(lock, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            continue  # another sweep was faster
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            machine_id = lock.parent.name
+            group = _cgroup.find(machine_id)
+            if not end_processes(machine_id, group) and group.remove():
+                remove_folder(lock.parent)
+                swept.append(machine_id)
+        except BlockingIOError:
+            continue  # its opener lives
+        finally:
+            os.close(descriptor)
+    return swept
 
 
 def end_processes(machine_id: str, group: _cgroup.Cgroup, seconds: float = _SECONDS) -> set[int]:

@@ -65,6 +65,7 @@ class LocalProvider:
             packages = " ".join(sorted(_PROGRAMS[name] for name in missing))
             msg = f"this host has no {', '.join(missing)}, which a desktop needs: apt-get install {packages}"
             raise NoDesktopError(msg)
+        _sweep_once()
         problem = _bubblewrap.problem() if settings.isolated else None
         if problem is not None:
             msg = f"{problem}. Or run with --unsafe-local, which gives the agent's programs the run of this host"
@@ -100,6 +101,7 @@ class LocalMachine:
         self._process: subprocess.Popen[bytes] | None = None
         self._client: ControlClient | None = None
         self._forwarder: Any = None
+        self._lock: int | None = None
         self._closing = threading.Lock()
         self._closed = False
 
@@ -114,6 +116,7 @@ class LocalMachine:
         began, clock = now(), time.monotonic()
         _make_private(self._folders.root.parent)
         self._folders.make()
+        self._lock = _remains.hold(self._folders.root)
         _compile_guest()
         server = _interpreter.running()
         scripts = server if python is None else _interpreter.inspect(python)
@@ -173,6 +176,8 @@ class LocalMachine:
                 self._forwarder.close()
             removed = self._group.remove()
             _remains.remove_folder(self._folders.root)
+            if self._lock is not None:
+                os.close(self._lock)
         if survivors or not removed:
             msg = f"machine {self.id}: processes {sorted(survivors)} did not end when it was closed; end them by hand"
             raise MachineLostError(msg)
@@ -316,6 +321,12 @@ class LocalMachine:
             return NoDesktopError(words)
         ended = "still runs" if code is None else f"ended with code {code}"
         return ProvisionError(f"machine {self.id} did not start: {what}; it {ended}. Its last words: {words or 'none'}")
+
+
+@lru_cache(maxsize=1)
+def _sweep_once() -> None:
+    """Clear away, once a process, what openers that were killed left on this host."""
+    _remains.sweep()
 
 
 @lru_cache(maxsize=1)

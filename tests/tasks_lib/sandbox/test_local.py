@@ -17,7 +17,7 @@ import pytest
 
 from tasks_lib.records import Lease, MachineSettings, now
 from tasks_lib.records.errors import ConfigurationError, MachineLostError, NoDesktopError, ProvisionError
-from tasks_lib.sandbox import Machine, _bubblewrap, _cgroup, _processes, provider, reap
+from tasks_lib.sandbox import Machine, _bubblewrap, _cgroup, _processes, _remains, provider, reap
 from tasks_lib.sandbox._client import ControlClient
 from tasks_lib.sandbox.computer import Computer
 
@@ -220,6 +220,23 @@ def test_reap_ends_a_machine_from_another_process(settings: MachineSettings, ope
     assert not _folder(machine_id).exists()
     assert child.poll() is None  # the opener itself is not the reaper's to end
     assert reap(_lease(machine_id, pid, began))
+
+
+@pytest.mark.parametrize("settings", MODES)
+def test_the_next_opener_clears_away_what_a_killed_one_left(settings: MachineSettings, opener) -> None:
+    living = provider().open(settings, desktop=False)
+    try:
+        child, machine_id, _, _ = opener(settings, False)
+        assert machine_id not in _remains.sweep()
+        child.kill()
+        child.wait()
+        while _folder(machine_id).exists():  # the sweep of another session on this host may be at it already
+            _remains.sweep()
+        assert _processes.marked(machine_id) == set()
+        assert _cgroup.find(machine_id).folders == ()
+        assert living.computer.run_script("print(1)").stdout == "1\n"
+    finally:
+        living.close()
 
 
 def test_reap_never_kills_a_reused_process_id() -> None:
