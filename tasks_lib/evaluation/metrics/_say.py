@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tasks_lib.records import Json
+from tasks_lib.records import Json, clean_json
 
 LONGEST = 120
 
@@ -24,7 +24,7 @@ def value(given: Json) -> str:
     """Write any value, cut where it is long."""
     if isinstance(given, int | float) and not isinstance(given, bool) and abs(given) < 1e300:
         return number(given)
-    text = json.dumps(given, ensure_ascii=False, sort_keys=True, allow_nan=False, default=str)
+    text = json.dumps(clean_json(given), ensure_ascii=False, sort_keys=True)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text)} characters)"
 
 

@@ -58,7 +58,7 @@ def read_veusz(data: bytes) -> dict[str, Json]:
     text = decode(data)
     try:
         tree = ast.parse(text)
-    except RecursionError as error:
+    except (RecursionError, MemoryError) as error:  # CPython's parser raises the second for too deep a nesting
         msg = "the document is nested too deeply"
         raise Unreadable(msg) from error
     except (SyntaxError, ValueError) as error:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tasks_lib.evaluation import GETTERS, METRICS, Context, Judgement, Seen
+from tasks_lib.evaluation import GETTERS, Context, Seen
 from tasks_lib.records import BlobRef, CollectedFile, Ending, Evidence, Observation, WindowState
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "evaluation"
@@ -71,19 +71,6 @@ def see(left: Left) -> Callable[..., Seen]:
         return found
 
     return call
-
-
-def compare(metric: str, seen: Any, want: Any = None, **arguments: Any) -> Judgement:
-    """Call a metric on a value or on what a getter saw."""
-    given = seen if isinstance(seen, Seen) else Seen(seen)
-    found = METRICS[metric].function(given, want, **arguments)
-    assert isinstance(found, Judgement)
-    return found
-
-
-@pytest.fixture(name="compare")
-def _compare() -> Callable[..., Judgement]:
-    return compare
 
 
 @pytest.fixture

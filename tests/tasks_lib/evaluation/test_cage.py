@@ -144,27 +144,25 @@ def test_reading_goes_on_after_the_process_was_killed() -> None:
     assert out == "two\n"
 
 
-def test_nothing_survives_a_killed_evaluation() -> None:
+def test_nothing_survives_a_killed_evaluation(tmp_path: Path) -> None:
+    # The reader opens the pipe before it sleeps, so nothing has to be polled.
+    pipe = tmp_path / "ready"
+    os.mkfifo(pipe)
     code = textwrap.dedent(
         """
-        import threading, psutil
-        from tasks_lib.evaluation._cage import Cage, Limits, caged
-        caged("text.read_text", b"warm")
-        threading.Thread(target=caged, args=("_misbehave.sleep", b""), daemon=True).start()
-        me = psutil.Process()
-        while len(found := me.children(recursive=True)) < 3:
-            pass
-        print(*(child.pid for child in found), flush=True)
-        threading.Event().wait()
+        import sys
+        from tasks_lib.evaluation._cage import Cage
+        Cage("misbehaving", (sys.argv[1],)).run("readers.announce", b"", pipe=sys.argv[2])
         """
     )
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(
-        [sys.executable, "-c", code, str(FIXTURES)], env=env, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        children = [psutil.Process(int(pid)) for pid in process.stdout.readline().split()]
-        process.kill()
-    _, alive = psutil.wait_procs(children, timeout=20)
-    assert len(children) == 3
+    with subprocess.Popen([sys.executable, "-c", code, str(FIXTURES), str(pipe)], env=env) as process:
+        try:
+            reader = psutil.Process(int(pipe.read_text(encoding="ascii")))
+            line = [reader, *reader.parents()]
+            ours = line[: line.index(psutil.Process(process.pid))]
+        finally:
+            process.kill()
+    _, alive = psutil.wait_procs(ours, timeout=60)
+    assert len(ours) == 3
     assert [child for child in alive if child.status() != psutil.STATUS_ZOMBIE] == []
