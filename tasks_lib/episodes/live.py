@@ -149,7 +149,7 @@ def collect(work: EpisodeWork, attempt: AttemptFolder, stage: Stage, machine: Ma
     for path in taken:
         try:
             data = computer.get_file(path)
-        except ActionError as error:
+        except (ActionError, FileNotFoundError) as error:
             # Something of the agent's was still at it when the files were listed.
             refused.append(f"{path} could not be read: {error}")
             continue
