@@ -11,7 +11,7 @@ from tasks_lib.evaluation.readers.text import decode
 from tasks_lib.evaluation.units import is_missing, parse_number
 from tasks_lib.records import Json
 
-MOST_CELLS = 4_000_000
+MOST_CELLS = 2_500_000
 """A larger table is not read, cells."""
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "whitespace": None}
 

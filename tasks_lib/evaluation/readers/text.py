@@ -12,8 +12,8 @@ from tasks_lib.records import Json
 
 LARGEST_TEXT = 32 * 1024 * 1024
 """Longer text is not read, bytes."""
-LONGEST_LINE = 1_000_000
-"""A longer line is no text, characters."""
+MOST_PAIRS = 100_000
+"""A longer file of pairs is not read, lines."""
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -122,7 +122,11 @@ def read_key_values(data: bytes, decimal: str = ".") -> dict[str, dict[str, Json
         If a key stands twice, or no line is a pair.
     """
     found: dict[str, dict[str, Json]] = {}
-    for number, line in enumerate(decode(data).split("\n"), start=1):
+    lines = decode(data).split("\n")
+    if len(lines) > MOST_PAIRS:
+        msg = f"the file has {len(lines)} lines, more than the {MOST_PAIRS} that are read as pairs"
+        raise Unreadable(msg)
+    for number, line in enumerate(lines, start=1):
         line = line.strip()
         cut = min((at for at in (line.find(":"), line.find("=")) if at > 0), default=0)
         if not cut or line.startswith("#"):

@@ -59,7 +59,7 @@ def read_veusz(data: bytes) -> dict[str, Json]:
     try:
         tree = ast.parse(text)
     except (RecursionError, MemoryError) as error:  # CPython's parser raises the second for too deep a nesting
-        msg = "the document is nested too deeply"
+        msg = "the document is nested too deeply, or has too many commands, to be parsed"
         raise Unreadable(msg) from error
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)

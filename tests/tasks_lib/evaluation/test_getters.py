@@ -266,3 +266,21 @@ def test_a_label_in_a_remark_is_no_label(see: See, good: Bytes) -> None:
     data = good("figure.vsz").replace("Set('label', '2θ (°)')".encode(), "# Set('label', '2θ (°)')".encode())
     with pytest.raises(Unreadable, match="does not set"):
         see("veusz-document", "f.vsz", data, setting="/page1/graph1/x/label")
+
+
+def test_a_pdf_bomb(see: See) -> None:
+    body = zlib.compress(b"BT (A) Tj ET " * 20_000_000, 9)
+    head = (
+        b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
+        b"2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
+        b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 4 0 R>>endobj\n"
+    )
+    stream = (
+        b"4 0 obj<</Length "
+        + str(len(body)).encode()
+        + b"/Filter/FlateDecode>>stream\n"
+        + body
+        + b"\nendstream endobj\n"
+    )
+    with pytest.raises(Unreadable):
+        see("pdf-text", "a.pdf", head + stream + b"trailer<</Root 1 0 R>>\n")

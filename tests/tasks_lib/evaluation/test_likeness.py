@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -125,3 +126,22 @@ def test_pictures(see: See) -> None:
     assert similar(drawing(size=(400, 301)), drawing(size=(400, 300)), at_least=-1).passed
     with pytest.raises(CallError):
         METRICS["image-similar"].function(Seen(1), {"grey": ""})
+
+
+def test_both_orders_must_fit(see: See, good: Bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pymatgen.analysis.structure_matcher import StructureMatcher
+
+    from tasks_lib.evaluation.readers.structures import compare
+
+    real, asked = StructureMatcher.fit, []
+
+    def spy(self: Any, *pair: Any, **rest: Any) -> Any:
+        asked.append(rest)
+        return real(self, *pair, **rest)
+
+    monkeypatch.setattr(StructureMatcher, "fit", spy)
+    data = json.dumps(see("structure", "r.cif", good("rutile.cif")).value["structure"]).encode()
+    limits = {"ltol": 0.05, "stol": 0.1, "angle_tol": 2.0}
+    found = compare(data, data, **limits, primitive_cell=False, scale=False, attempt_supercell=False)
+    assert found == {"match": True, "rms": 0.0, "largest": 0.0}
+    assert asked == [{"symmetric": True}]

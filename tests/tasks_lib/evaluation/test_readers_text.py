@@ -171,3 +171,9 @@ def test_too_many_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "MOST_CELLS", 5)
     with pytest.raises(Unreadable, match="3 x 2 cells, more than the 5"):
         tables.read_table(b"1,2\n3,4\n5,6\n")
+
+
+def test_too_many_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "MOST_PAIRS", 2)
+    with pytest.raises(Unreadable, match="has 3 lines, more than the 2"):
+        text.read_key_values(b"a: 1\nb: 2\nc: 3")
