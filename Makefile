@@ -30,7 +30,7 @@ schemas: ## write docs/schemas/ and docs/getters-and-metrics.md anew
 
 bench: ## measure overheads (docs/performance.md)
 	@bash infra/setup.sh test
-	@.venv/bin/pytest tests/benches -m bench -s -q $(ARGS)
+	@for bench in tests/benches/bench_*.py; do echo "--- $$bench"; .venv/bin/python $$bench || exit 1; done
 
 clean: ## remove the virtual environment and the local state, keep the runs in artifacts/
 	rm -rf .venv .state

@@ -69,7 +69,8 @@ def run(
             manifest = read_manifest(place, resume)
         else:
             planned = manifest_for(choice, root, settings, run_id=resume, command=_command())
-            load_engine().warm_up()
+            if executor == "inline":
+                load_engine().warm_up()
             manifest = open_run(place, planned)
         order = RunOrder(
             store_url=place.url,
