@@ -171,6 +171,10 @@ class House:
         answer.raise_for_status()
         return answer.json()
 
+    def post_list(self, path: str, body: list[Any]) -> None:
+        """POST a list to the API."""
+        httpx.post(f"{self.origin}/api{path}", json=body, timeout=60, trust_env=False).raise_for_status()
+
     def get(self, path: str) -> Any:
         """GET from the API."""
         answer = httpx.get(f"{self.origin}/api{path}", timeout=60, trust_env=False)
