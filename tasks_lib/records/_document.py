@@ -75,7 +75,8 @@ def _missing_if_not_finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-Text = Annotated[str, AfterValidator(clean_text)]
+# Cleaned before anything else: pydantic itself refuses a lone surrogate where a text has a least length.
+Text = Annotated[str, BeforeValidator(lambda value: clean_text(value) if isinstance(value, str) else value)]
 JsonValue = Annotated[Any, BeforeValidator(clean_json)]
 # A measured number, or None where there is none; NaN and the infinities are read as None.
 MaybeFloat = Annotated[float | None, BeforeValidator(_missing_if_not_finite)]

@@ -29,7 +29,7 @@ class Provision(Document):
     desktop: bool
     started: UtcTime
     seconds: float = Field(ge=0, description="from the request to the first good probe, s")
-    facts: dict[str, JsonValue] = Field(default_factory=dict, description="versions and limits seen on the machine")
+    facts: dict[Text, JsonValue] = Field(default_factory=dict, description="versions and limits seen on the machine")
 
 
 class SetupRecord(Record):

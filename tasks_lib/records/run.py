@@ -45,8 +45,8 @@ class RunManifest(Document):
     task_set_digest: Sha256
     machine: MachineSettings
     budget: RunBudget = RunBudget()
-    versions: dict[str, Text] = Field(default_factory=dict)
-    settings: dict[str, JsonValue] = Field(default_factory=dict, description="what the agents were given, no secrets")
+    versions: dict[Text, Text] = Field(default_factory=dict)
+    settings: dict[Text, JsonValue] = Field(default_factory=dict, description="what the agents were given, no secrets")
     command: tuple[Text, ...] = Field(default=(), description="the command line, for the resume hint")
 
     @model_validator(mode="after")

@@ -67,7 +67,7 @@ class GetterCall(Record):
 
     getter: Slug
     path: RelativePath | None = Field(default=None, description="the collected file that is read, if any")
-    arguments: dict[str, JsonValue] = Field(default_factory=dict)
+    arguments: dict[Text, JsonValue] = Field(default_factory=dict)
 
 
 class MetricCall(Record):
@@ -79,7 +79,7 @@ class MetricCall(Record):
     tolerance: float | None = Field(default=None, ge=0, description="absolute, in `unit`")
     relative: float | None = Field(default=None, ge=0, description="relative tolerance, a fraction of the value wanted")
     unit: Text | None = Field(default=None, description="unit of `want` and of `tolerance`, such as eV or nm")
-    arguments: dict[str, JsonValue] = Field(default_factory=dict)
+    arguments: dict[Text, JsonValue] = Field(default_factory=dict)
 
 
 class Criterion(Record):
@@ -137,7 +137,7 @@ class NearMiss(Record):
 
     id: Slug
     what: Text = Field(min_length=10, description="the mistake, in one sentence")
-    replace: dict[str, Text] = Field(min_length=1, description="text of the oracle's transcript -> text instead of it")
+    replace: dict[Text, Text] = Field(min_length=1, description="text of the oracle's transcript -> text instead of it")
     fails: tuple[Slug, ...] = Field(min_length=1, description="criteria that must not be met")
 
 

@@ -64,7 +64,7 @@ class ActionRecord(Record):
 
     text: Text = Field(description="the call as the agent wrote it, or the kind of script")
     kind: Text
-    arguments: dict[str, JsonValue] = Field(default_factory=dict)
+    arguments: dict[Text, JsonValue] = Field(default_factory=dict)
     ok: bool
     feedback: Text = ""
     seconds: float = Field(default=0.0, ge=0, description="s")

@@ -40,7 +40,7 @@ class Verdict(Document):
     points: int = Field(ge=1, description="points that could be earned")
     earned: int = Field(ge=0)
     criteria: tuple[CriterionRecord, ...]
-    evidence_digests: dict[str, Sha256] = Field(default_factory=dict, description="stage -> its evidence.json")
+    evidence_digests: dict[Text, Sha256] = Field(default_factory=dict, description="stage -> its evidence.json")
 
     @property
     def score(self) -> float:
