@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -14,8 +15,8 @@ from tasks_lib.taskdefs import Select, TaskSet, choose, find_root, load_all
 StoreOption = Annotated[
     str | None, typer.Option("--store", metavar="URL", help="Where runs are kept: a folder or s3://bucket/prefix.")
 ]
-SuiteOption = Annotated[str | None, typer.Option("--suite", help="Only tasks of this suite.")]
-DomainOption = Annotated[str | None, typer.Option("--domain", help="Only tasks of this domain.")]
+SuiteOption = Annotated[list[str] | None, typer.Option("--suite", help="Only tasks of this suite; may be repeated.")]
+DomainOption = Annotated[list[str] | None, typer.Option("--domain", help="Only of this domain; may be repeated.")]
 TaskOption = Annotated[list[str] | None, typer.Option("--task", metavar="ID", help="Only this task; may be repeated.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for a machine to read.")]
 TaskdefsOption = Annotated[
@@ -45,7 +46,9 @@ def taskdefs_root(given: Path | None) -> Path:
     return find_root(given).resolve()
 
 
-def select(root: Path, suite: str | None, domain: str | None, task: list[str] | None) -> TaskSet:
+def select(
+    root: Path, suite: Sequence[str] | None, domain: Sequence[str] | None, task: Sequence[str] | None
+) -> TaskSet:
     """Load the tasks that the options name.
 
     Raises
@@ -53,5 +56,5 @@ def select(root: Path, suite: str | None, domain: str | None, task: list[str] | 
     ConfigurationError
         If an option names something that does not exist.
     """
-    wanted = Select(suites=(suite,) if suite else (), domains=(domain,) if domain else (), tasks=tuple(task or ()))
+    wanted = Select(suites=tuple(suite or ()), domains=tuple(domain or ()), tasks=tuple(task or ()))
     return choose(load_all(root), wanted, what="the command line")

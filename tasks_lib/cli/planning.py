@@ -22,8 +22,8 @@ class Selection:
     """What a command line asks to be run."""
 
     benchmark: str | None
-    suite: str | None
-    domain: str | None
+    suites: tuple[str, ...]
+    domains: tuple[str, ...]
     tasks: tuple[str, ...]
     agents: tuple[str, ...]
     models: tuple[str, ...]
@@ -36,7 +36,7 @@ class Selection:
     @property
     def is_open(self) -> bool:
         """Whether nothing is selected: with ``--resume`` the manifest alone says what is run."""
-        return not (self.benchmark or self.suite or self.domain or self.tasks or self.agents or self.models)
+        return not (self.benchmark or self.suites or self.domains or self.tasks or self.agents or self.models)
 
 
 def manifest_for(
@@ -51,8 +51,8 @@ def manifest_for(
     """
     provider(choice.machine)  # an unknown name is the user's error, before anything is written
     benchmark = load_benchmark(choice.benchmark, root) if choice.benchmark else None
-    name = choice.benchmark or "-".join(part for part in (choice.suite, choice.domain, *choice.tasks[:1]) if part)
-    whole = select(root, choice.suite, choice.domain, list(choice.tasks))
+    name = choice.benchmark or "-".join(part for part in (*choice.suites, *choice.domains, *choice.tasks[:1]) if part)
+    whole = select(root, choice.suites, choice.domains, choice.tasks)
     tasks = benchmark.choose(whole) if benchmark else whole
     agents = choice.agents or (("llm",) if choice.models else benchmark.agents if benchmark else ("oracle",))
     trials = choice.trials or (benchmark.trials if benchmark else 1)

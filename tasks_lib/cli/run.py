@@ -62,7 +62,7 @@ def run(
         root = taskdefs_root(taskdefs)
         place = open_store(store, settings)
         choice = Selection(
-            benchmark, suite, domain, tuple(task or ()), tuple(agent or ()), tuple(model or ()), trials, machine,
+            benchmark, tuple(suite or ()), tuple(domain or ()), tuple(task or ()), tuple(agent or ()), tuple(model or ()), trials, machine,
             not unsafe_local, settings.run.seed if seed is None else seed, replay,
         )  # fmt: skip
         if resume and place.exists(RunFolder(place, resume).manifest) and choice.is_open:

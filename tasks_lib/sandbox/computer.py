@@ -19,6 +19,8 @@ from tasks_lib.sandbox.results import FileEntry, ScriptResult, Sight
 
 Box = tuple[int, int, int, int]
 SCROLL_NOTCHES = 3  # wheel clicks of one scroll
+# GTK acts on Enter in a dialog, and opens a submenu, up to 250 ms after the key: a shorter quiet is over before.
+QUIET_SECONDS = 0.4
 _QUICK = 15.0  # s for a request that only reads
 _ACTION = 60.0  # s for an action: a long text is typed key by key
 _TRANSFER = 120.0
@@ -94,7 +96,7 @@ class Computer:
             ),
         )
 
-    def settle(self, quiet: float = 0.25, limit: float = 5.0) -> float:
+    def settle(self, quiet: float = QUIET_SECONDS, limit: float = 5.0) -> float:
         """Wait until the screen has not changed for `quiet` seconds, at most `limit`; return the seconds waited."""
         return float(self._client.post("/settle", limit + _QUICK, {"quiet": quiet, "limit": limit})["seconds"])
 

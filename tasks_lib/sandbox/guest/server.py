@@ -29,7 +29,7 @@ _MAX_JSON_BYTES = 8 * 1024 * 1024
 
 class _SettleRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
-    quiet: float = Field(default=0.25, gt=0, le=30)
+    quiet: float = Field(default=0.4, gt=0, le=30)
     limit: float = Field(default=5.0, gt=0, le=120)
 
 

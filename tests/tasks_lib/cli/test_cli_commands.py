@@ -118,7 +118,7 @@ def test_the_manifest_records_what_was_asked_for(tmp_path: Path) -> None:
     from tasks_lib.cli.settings import Settings
     from tasks_lib.episodes import open_run
 
-    choice = Selection(None, None, None, (), ("oracle", "nop"), (), 2, "local", False, 11)
+    choice = Selection(None, (), (), (), ("oracle", "nop"), (), 2, "local", False, 11)
     manifest = manifest_for(choice, GOOD, Settings(), run_id="mine", command=("matassay", "run"))
     store = Store.open(str(tmp_path / "store"))
     open_run(store, manifest)
