@@ -24,8 +24,9 @@ from typing import Any
 from tasks_lib.records.errors import StoreError
 from tasks_lib.store._backend import PRIVATE
 
-LIFE = 60.0  # seconds
-PATIENCE = 90.0  # seconds, longer than LIFE so that a dead claim is outlived
+LIFE = 30.0  # seconds
+_KEEPER = "keep"
+PATIENCE = 45.0  # seconds, longer than LIFE so that a dead claim is outlived
 
 
 class Claims:
@@ -47,7 +48,10 @@ class Claims:
         StoreError
             If other claims stood in the way for longer than a dead one can, or if the check comes too late.
         """
-        folder = f"{self._root}/{PRIVATE}/claims/{hashlib.sha256(path.encode()).hexdigest()}"
+        # 256 folders serve all paths, each kept alive by a file that stays: a server on top of folders, as rclone,
+        # removes one with its last file, and may show a file that is gone when the folder was made anew meanwhile.
+        folder = f"{self._root}/{PRIVATE}/claims/{hashlib.sha256(path.encode()).hexdigest()[:2]}"
+        self._fs.pipe_file(f"{folder}/{_KEEPER}", b"keep")
         born, name = self._win(folder, path)
 
         def check() -> None:
@@ -68,7 +72,7 @@ class Claims:
                 continue
             born = self._clock()
             name = f"{int(born * 1000):015d}-{uuid.uuid4().hex}"
-            self._fs.pipe_file(f"{folder}/{name}", b"")
+            self._fs.pipe_file(f"{folder}/{name}", b"claim")
             while (others := self._standing(folder) - {name}) and min(others) > name:
                 self._pause()
             if not others:
@@ -81,10 +85,7 @@ class Claims:
 
     def _standing(self, folder: str) -> set[str]:
         """Return the names of the claims that count, and sweep away those whose owners must be dead."""
-        try:
-            found = {entry.rsplit("/", 1)[-1] for entry in self._fs.ls(folder, detail=False)}
-        except FileNotFoundError:
-            return set()
+        found = {entry.rsplit("/", 1)[-1] for entry in self._fs.ls(folder, detail=False)} - {_KEEPER}
         dead = {name for name in found if self._clock() - int(name.split("-", 1)[0]) / 1000 > LIFE}
         for name in dead:
             self._withdraw(f"{folder}/{name}")
