@@ -92,7 +92,7 @@ class Entry(Record):
     prototype: str | None = Field(default=None, description="AFLOW label of the structure type it was made from")
     strukturbericht: str | None = None
     origin: str = Field(min_length=1, description="where the starting structure came from and what was done to it")
-    relaxation: Literal["cell and positions", "cell", "none"] = Field(description="what the builder let move")
+    relaxation: Literal["cell and positions", "volume", "none"] = Field(description="what the builder let move")
     formula: str = Field(description="reduced formula, electronegativity order (pymatgen)")
     anonymous_formula: str = Field(description="e.g. AB2")
     elements: tuple[str, ...] = Field(min_length=1, description="symbols, sorted")

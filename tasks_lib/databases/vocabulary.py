@@ -59,9 +59,10 @@ _KINDS = (
     PropertyKind("band_gap_is_direct", None, "whether the smallest gap is direct"),
     PropertyKind("dielectric_static", None, "relative permittivity at low frequency, mean over directions"),
     PropertyKind("dielectric_high_frequency", None, "relative permittivity above the phonons, mean over directions"),
-    PropertyKind("phonon_max_frequency", "THz", "highest optical frequency at the zone centre"),
+    PropertyKind(
+        "optical_phonon_energy", "meV", "energy of the optical phonon at the zone centre, as handbooks give it"
+    ),
     PropertyKind("piezoelectric_max", "C/m²", "largest component, in magnitude, of the piezoelectric stress tensor"),
-    PropertyKind("melting_point", "K", "at atmospheric pressure"),
 )
 
 PROPERTIES: dict[str, PropertyKind] = {kind.name: kind for kind in _KINDS}
