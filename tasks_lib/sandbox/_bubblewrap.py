@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from tasks_lib.sandbox._interpreter import Interpreter, hidden
+from tasks_lib.sandbox import _identity
+from tasks_lib.sandbox._interpreter import Interpreter, hidden, running
 
 HOME = "/home/user"
 WORK = "/home/user/work"
@@ -87,6 +88,9 @@ class Folders:
         for name, text in (("passwd", _PASSWD), ("group", _GROUP), ("hosts", _HOSTS), ("hostname", "machine\n")):
             (self.etc / name).write_text(text, encoding="utf-8")
         self.empty.touch()
+        # Any user's to read, whatever the umask; nobody else enters the folder that they lie in.
+        for path in (self.etc, self.endpoints, self.empty, *self.etc.iterdir()):
+            path.chmod(0o755 if path.is_dir() else 0o644)
 
 
 @lru_cache(maxsize=1)
@@ -118,7 +122,12 @@ def problem() -> str | None:
             f"bubblewrap cannot make its namespaces ({done.stderr.strip()[:300]}): allow unprivileged user namespaces "
             "(sysctl kernel.unprivileged_userns_clone=1; on Ubuntu also kernel.apparmor_restrict_unprivileged_userns=0)"
         )
-    return None
+    if not _identity.needed():
+        return None
+    if "--perms" not in _options():
+        return "root needs bubblewrap 0.5 or later: upgrade it, or run MatAssay as an ordinary user"
+    guest = Path(__file__).resolve().parent / "guest"
+    return _identity.problem([guest, guest / "main.py", *running().folders])
 
 
 def command(
@@ -128,8 +137,9 @@ def command(
     info_fd: int,
     environment: dict[str, str],
     scratch: int,
+    identity: _identity.Identity | None = None,
 ) -> list[str]:
-    """Return the bubblewrap command up to and including ``--``.
+    """Return the bubblewrap command up to the machine's own.
 
     Parameters
     ----------
@@ -145,13 +155,16 @@ def command(
         The whole environment of the first process.
     scratch : int
         Size of each folder that lies in memory, bytes.
+    identity : Identity, optional
+        User namespace of the machine's user; needed where this process is root, and inherited by the command.
     """
     program = shutil.which("bwrap") or "bwrap"
-    argv = [program, "--unshare-all", "--new-session", "--as-pid-1", "--info-fd", str(info_fd)]
-    argv += ["--hostname", "machine", "--uid", "1000", "--gid", "1000", "--cap-drop", "ALL", "--clearenv"]
+    argv = [program, *_user(identity), "--new-session", "--as-pid-1", "--info-fd", str(info_fd)]
+    argv += ["--hostname", "machine", "--clearenv"]
     for name, value in environment.items():
         argv += ["--setenv", name, value]
     argv += ["--ro-bind", "/usr", "/usr", *_links()]
+    argv += _parents(Path("/etc") / name for name in _ETC)
     for name in _ETC:
         if (Path("/etc") / name).exists():
             argv += ["--ro-bind", f"/etc/{name}", f"/etc/{name}"]
@@ -160,11 +173,39 @@ def command(
     argv += ["--proc", "/proc", "--dev", "/dev"]
     for place in ("/tmp", "/var", "/run", "/dev/shm"):  # noqa: S108
         # These lie in memory: without a size a full one would leave the machine no memory to go on.
-        argv += [*(("--size", str(scratch)) if _knows_size() else ()), "--tmpfs", place]
+        argv += [*(("--size", str(scratch)) if "--size" in _options() else ()), *_perms("1777"), "--tmpfs", place]
     argv += _interpreter_mounts(interpreters, folders.empty)
-    argv += ["--ro-bind", str(guest), f"{GUEST_PARENT}/guest", "--ro-bind", str(folders.endpoints), ENDPOINTS]
+    argv += [*_parents([Path(GUEST_PARENT) / "guest", Path(HOME)]), "--ro-bind", str(guest), f"{GUEST_PARENT}/guest"]
+    argv += ["--ro-bind", str(folders.endpoints), ENDPOINTS]
     argv += ["--bind", str(folders.home), HOME, "--bind", str(folders.work), WORK]
-    return [*argv, "--dir", RUNTIME, "--remount-ro", "/", "--chdir", WORK, "--"]
+    argv += [*_perms("0777"), "--dir", RUNTIME, "--remount-ro", "/", "--chdir", WORK, "--"]
+    return [*argv, *(_identity.become() if identity is not None else ())]
+
+
+def _user(identity: _identity.Identity | None) -> list[str]:
+    """Return the options that say which user the machine's first process is, and in which namespaces."""
+    if identity is None:
+        closed = ["--disable-userns"] if "--disable-userns" in _options() else []
+        return ["--unshare-all", *closed, "--uid", "1000", "--gid", "1000", "--cap-drop", "ALL"]
+    argv = ["--userns", str(identity.descriptor)]
+    argv += ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
+    # What giving up root needs, and is given up with it.
+    return [
+        *argv,
+        "--cap-drop",
+        "ALL",
+        *(part for name in ("SETUID", "SETGID", "SETPCAP") for part in ("--cap-add", f"CAP_{name}")),
+    ]
+
+
+def _perms(mode: str) -> list[str]:
+    return ["--perms", mode] if "--perms" in _options() else []
+
+
+def _parents(places: Iterable[Path]) -> list[str]:
+    """Make the folders that mounts lie in; left to bubblewrap, some are closed to all but its own user."""
+    folders = dict.fromkeys(parent for place in places for parent in reversed(place.parents) if parent != Path("/"))
+    return [part for folder in folders for part in (*_perms("0755"), "--dir", str(folder))]
 
 
 def _interpreter_mounts(interpreters: Sequence[Interpreter], empty: Path) -> list[str]:
@@ -172,13 +213,13 @@ def _interpreter_mounts(interpreters: Sequence[Interpreter], empty: Path) -> lis
     folders = sorted({folder for interpreter in interpreters for folder in interpreter.folders})
     argv: list[str] = []
     for folder in folders:
-        argv += ["--ro-bind", str(folder), str(folder)]
+        argv += [*_parents([folder]), "--ro-bind", str(folder), str(folder)]
         argv += _cover_settings(folder, empty)
     for cover in hidden(interpreters):
         argv += ["--tmpfs", str(cover)]
         for folder in folders:
             if folder.is_relative_to(cover):
-                argv += ["--ro-bind", str(folder), str(folder)]
+                argv += [*_parents([folder]), "--ro-bind", str(folder), str(folder)]
                 argv += _cover_settings(folder, empty)
     return argv
 
@@ -190,10 +231,10 @@ def _cover_settings(folder: Path, empty: Path) -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def _knows_size() -> bool:
-    """Whether this bubblewrap can limit the size of a folder in memory (0.7 and later)."""
+def _options() -> frozenset[str]:
+    """List what this bubblewrap knows: ``--perms`` since 0.5, ``--size`` since 0.7, ``--disable-userns`` since 0.8."""
     done = subprocess.run(["bwrap", "--help"], capture_output=True, timeout=20, check=False, text=True)
-    return "--size" in done.stdout + done.stderr
+    return frozenset(word for word in (done.stdout + done.stderr).split() if word.startswith("--"))
 
 
 def _links() -> list[str]:

@@ -19,7 +19,7 @@ from typing import Any
 
 from tasks_lib.records import MachineSettings, Provision, now
 from tasks_lib.records.errors import MachineLostError, NoDesktopError, ProvisionError
-from tasks_lib.sandbox import _bubblewrap, _cgroup, _endpoints, _interpreter, _processes, _remains
+from tasks_lib.sandbox import _bubblewrap, _cgroup, _endpoints, _identity, _interpreter, _processes, _remains
 from tasks_lib.sandbox._client import ControlClient
 from tasks_lib.sandbox.computer import Computer
 from tasks_lib.sandbox.guest.settings import GuestSettings
@@ -101,6 +101,7 @@ class LocalMachine:
         self._process: subprocess.Popen[bytes] | None = None
         self._client: ControlClient | None = None
         self._forwarder: Any = None
+        self._identity: _identity.Identity | None = None
         self._lock: int | None = None
         self._closing = threading.Lock()
         self._closed = False
@@ -128,6 +129,9 @@ class LocalMachine:
         )
         if self._settings.isolated:
             self._forwarder = _endpoints.serve(endpoints, self._folders.endpoints)
+            if _identity.needed():
+                self._identity = _identity.make()
+                self._identity.give(self._folders.home, self._folders.work, *self._folders.endpoints.iterdir())
         guest = self._guest_settings(endpoints, scripts, capped)
         token = secrets.token_urlsafe(32)
         self._launch(server, scripts, token, guest)
@@ -174,6 +178,8 @@ class LocalMachine:
             survivors = self._survivors()
             if self._forwarder is not None:
                 self._forwarder.close()
+            if self._identity is not None:
+                self._identity.close()
             removed = self._group.remove()
             _remains.remove_folder(self._folders.root)
             if self._lock is not None:
@@ -257,11 +263,14 @@ class LocalMachine:
             ]
             if guest.isolated:
                 kinds = list(dict.fromkeys((server, scripts)))
-                argv = _bubblewrap.command(self._folders, kinds, _GUEST, info_write, environment, self._scratch) + argv
+                folders, user = self._folders, self._identity
+                argv = _bubblewrap.command(folders, kinds, _GUEST, info_write, environment, self._scratch, user) + argv
             else:
                 Path(parent).mkdir()
                 (Path(parent) / "guest").symlink_to(_GUEST)
             joins = [str(path) for path in self._group.joins]
+            kept = [listener.fileno(), *([info_write] if guest.isolated else [])]
+            kept += [self._identity.descriptor] if self._identity is not None else []
             with (self._folders.root / "log").open("wb") as log:
                 self._process = subprocess.Popen(
                     ["/bin/sh", "-c", _JOIN, "sh", str(len(joins)), *joins, *argv],
@@ -271,7 +280,7 @@ class LocalMachine:
                     env=environment,
                     cwd=self._folders.work,
                     start_new_session=True,
-                    pass_fds=(listener.fileno(), info_write) if guest.isolated else (listener.fileno(),),
+                    pass_fds=kept,
                 )
         finally:
             listener.close()

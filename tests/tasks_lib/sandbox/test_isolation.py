@@ -126,6 +126,68 @@ def test_only_home_work_and_scratch_can_be_written(machine: Machine) -> None:
     assert _ask(machine, "bad", WRITER) == []
 
 
+# Opened, never written: where this fails, a write would change the host.
+HOST_SETTINGS = """
+def is_settable(path):
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+    except OSError:
+        return False
+    return True
+
+def is_private_but_read(path):
+    try:
+        if os.lstat(path).st_mode & 0o004:
+            return False
+        os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+    except OSError:
+        return False
+    return True
+
+# Of this machine's own process namespace; and what the kernel lets every user of a host open, to be told of pressure.
+allowed = {'/proc/sys/kernel/ns_last_pid', '/proc/pressure/io', '/proc/pressure/cpu', '/proc/pressure/memory'}
+seen, open_to_it = 0, []
+for top, folders, files in os.walk('/proc'):
+    if top == '/proc':
+        folders[:] = [name for name in folders if not name.isdigit() and name not in ('self', 'thread-self')]
+    for name in files:
+        path = os.path.join(top, name)
+        seen += 1
+        if path not in allowed and (is_settable(path) or is_private_but_read(path)):
+            open_to_it.append(path)
+"""
+
+
+def test_no_setting_of_the_host_kernel_can_be_written(machine: Machine) -> None:
+    """Root's own user, even without root's powers, owns ``/proc/sys``: it could run programs outside."""
+    seen, open_to_it = _ask(machine, "[seen, open_to_it]", HOST_SETTINGS)  # type: ignore[misc]
+    assert seen > 100
+    assert open_to_it == []
+
+
+def test_the_machines_user_is_not_the_openers_when_that_is_root(machine: Machine) -> None:
+    inside, outside = _ask(  # type: ignore[misc]
+        machine,
+        "found",
+        "lines = open('/proc/self/uid_map').read().splitlines()\n"
+        "found = next(map(int, line.split()[:2]) for line in lines if line.split()[0] == '1000')\nfound = list(found)",
+    )
+    assert inside == os.getuid() == 1000 or outside != 0
+    held = _ask(machine, "[line.split()[1] for line in open('/proc/self/status') if line.startswith('Cap')]")
+    assert set(held) == {"0" * 16}  # type: ignore[call-overload]
+
+
+def test_no_namespace_can_be_made_inside(machine: Machine) -> None:
+    """Each is a way to kernel code that only root reaches otherwise."""
+    tried = _ask(
+        machine,
+        "results",
+        "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n"
+        "results = [libc.unshare(flag) for flag in (0x10000000, 0x00020000, 0x40000000, 0x10020000)]",
+    )
+    assert tried == [-1, -1, -1, -1]
+
+
 def test_user_and_environment(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = _ask(machine, "[os.getuid(), os.uname().nodename, dict(os.environ)]")
     uid, node, environment = seen  # type: ignore[misc]
