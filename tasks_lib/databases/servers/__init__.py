@@ -1,0 +1,8 @@
+"""Servers of the frozen snapshot on loopback, in the dialects that the real client libraries speak."""
+
+from tasks_lib.databases.servers.dialect import Dialect
+from tasks_lib.databases.servers.faults import FaultSettings
+from tasks_lib.databases.servers.request_log import RequestRecord
+from tasks_lib.databases.servers.running import RunningServer, start
+
+__all__ = ["Dialect", "FaultSettings", "RequestRecord", "RunningServer", "start"]
