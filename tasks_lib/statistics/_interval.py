@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from scipy.stats import binomtest
-
 
 def wilson_interval(passed: int, episodes: int, confidence: float = 0.95) -> tuple[float, float] | None:
     """Return the Wilson score interval of a pass rate.
@@ -40,6 +38,9 @@ def wilson_interval(passed: int, episodes: int, confidence: float = 0.95) -> tup
         raise ValueError(msg)
     if episodes == 0:
         return None
+    # Imported here: scipy.stats takes half of the command line's start.
+    from scipy.stats import binomtest
+
     bounds = binomtest(passed, episodes).proportion_ci(confidence_level=confidence, method="wilson")
     # At 0 and n of n the formula's rounding leaves values such as 1e-17 on the wrong side of the rate itself.
     low = 0.0 if passed == 0 else float(bounds.low)
