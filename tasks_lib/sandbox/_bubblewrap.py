@@ -185,7 +185,7 @@ def command(
 def _user(identity: _identity.Identity | None) -> list[str]:
     """Return the options that say which user the machine's first process is, and in which namespaces."""
     if identity is None:
-        closed = ["--disable-userns"] if "--disable-userns" in _options() else []
+        closed = ["--unshare-user", "--disable-userns"] if "--disable-userns" in _options() else []
         return ["--unshare-all", *closed, "--uid", "1000", "--gid", "1000", "--cap-drop", "ALL"]
     argv = ["--userns", str(identity.descriptor)]
     argv += ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,7 +16,7 @@ import pytest
 
 from tasks_lib.records import MachineSettings
 from tasks_lib.records.errors import ConfigurationError
-from tasks_lib.sandbox import Machine, provider
+from tasks_lib.sandbox import Machine, _bubblewrap, provider
 
 pytestmark = pytest.mark.usefixtures("needs_isolation")
 SMALL = MachineSettings(memory_mb=512, processes=64, disk_mb=64)
@@ -85,9 +87,6 @@ def test_no_house_no_gold_no_store(machine: Machine, repository: Path, tmp_path:
 
 def test_an_installed_copy_of_the_house_is_covered(tmp_path: Path) -> None:
     """A virtual environment that holds the package itself, and its own settings file with a password."""
-    import subprocess
-    import sys
-
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "env")], check=True)
     packages = next((tmp_path / "env" / "lib").glob("python3*")) / "site-packages"
     for name in ("tasks_lib", "flows", "taskdefs"):
@@ -186,6 +185,18 @@ def test_no_namespace_can_be_made_inside(machine: Machine) -> None:
         "results = [libc.unshare(flag) for flag in (0x10000000, 0x00020000, 0x40000000, 0x10020000)]",
     )
     assert tried == [-1, -1, -1, -1]
+
+
+def test_an_ordinary_users_machine_is_shut_as_well() -> None:
+    """The walls of an opener that is not root; tried as another user where this one is root."""
+    argv = ["bwrap", *_bubblewrap._user(None), "--ro-bind", "/usr", "/usr", *_bubblewrap._links()]
+    argv += ["--proc", "/proc", "--dev", "/dev", "--", "/bin/sh", "-c", "id -u; unshare -U true || echo shut"]
+    if os.getuid() == 0:
+        argv = ["setpriv", "--reuid", "65533", "--regid", "65533", "--clear-groups", *argv]
+    done = subprocess.run(argv, capture_output=True, text=True, cwd="/", check=False)
+    if done.returncode != 0 and os.getuid() == 0 and "namespace" in done.stderr:
+        pytest.skip(f"no ordinary user may make namespaces here: {done.stderr}")
+    assert done.stdout.split() == ["1000", "shut"], done.stderr
 
 
 def test_user_and_environment(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
