@@ -23,4 +23,6 @@ def __getattr__(name: str) -> PrefectEngine:
     from flows.prefect_engine import PrefectEngine
 
     # One for the process: the server that `warm_up` starts is the one that `run` uses.
-    return globals().setdefault("engine", PrefectEngine())
+    made = PrefectEngine()
+    globals()["engine"] = made
+    return made

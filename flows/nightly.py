@@ -118,7 +118,7 @@ def _models(models_file: str | None) -> Sequence[str | None]:
 
 def _plan(store: Store, root: Path, name: str, model: str | None, settings: Settings, night: date) -> RunManifest:
     choice = Selection(
-        benchmark=name, suite=None, domain=None, tasks=(), agents=(), models=(model,) if model else (), trials=None,
+        benchmark=name, suites=(), domains=(), tasks=(), agents=(), models=(model,) if model else (), trials=None,
         machine=settings.machine.provider, isolated=settings.machine.isolated, seed=settings.run.seed,
     )  # fmt: skip
     return open_run(store, manifest_for(choice, root, settings, run_id=run_id_of(night, name, model), command=()))

@@ -11,12 +11,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from prefect import Task, task
 from prefect.cache_policies import NO_CACHE, CacheKeyFnPolicy
 from prefect.client.schemas.objects import State
 from prefect.context import TaskRunContext
+from prefect.tasks import TaskRunNameCallbackWithParameters
 from prefect.utilities.annotations import quote
 
 from tasks_lib.episodes import EpisodeWork, Phases, grading, live
@@ -60,14 +61,14 @@ def _key(context: TaskRunContext, parameters: dict[str, Any]) -> str:
     return phase_key(context.task.name, parameters)
 
 
-def _name(shown: str) -> Callable[[dict[str, Any]], str]:
+def _name(shown: str) -> TaskRunNameCallbackWithParameters:
     """Name a task run by its phase, and by its stage where the task has several."""
 
     def name(parameters: dict[str, Any]) -> str:
         stage: Stage | None = parameters.get("stage")
         return shown if stage is None or stage.id == "main" else f"{shown} {stage.id}"
 
-    return name
+    return cast("TaskRunNameCallbackWithParameters", name)
 
 
 _KEPT: dict[str, Any] = {

@@ -64,7 +64,7 @@ class PrefectEngine:
         try:
             environment.apply(environment.settings_for("inline", environment.state()))
             with _settings(self._server.url if self._server else None, "inline"):
-                return asyncio.run(_play(order))
+                return asyncio.run(_play(order, alone=self._server is not None))
         finally:
             self.cool_down()
 
@@ -117,13 +117,16 @@ def _settings(url: str | None, mode: environment.Mode) -> Iterator[None]:
         yield
 
 
-async def _play(order: RunOrder) -> RunSummary:
+async def _play(order: RunOrder, *, alone: bool) -> RunSummary:
     from flows.benchmark import benchmark
     from flows.orders import Order
     from flows.prove import prove
+    from flows.zombies import crash_all_running
 
     # The phases block threads: with the loop's few, a machine could not be closed while all of them wait for agents.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(4 * order.concurrency + 8))
+    if alone:
+        await crash_all_running("the process of this run was killed")
     manifest = read_manifest(Store.open(order.store_url), order.run_id)
     flow = prove if manifest.benchmark == "prove" else benchmark
     state = await flow(**Order.of(order).flow_parameters(), return_state=True)

@@ -13,7 +13,7 @@ from prefect.states import AwaitingRetry
 
 from flows.orders import Order
 from tasks_lib.episodes import Event, Listener, RunOrder, outcome_of, read_manifest
-from tasks_lib.records import Outcome, RunSummary, VoidRecord, now
+from tasks_lib.records import Outcome, RunSummary, Verdict, VoidRecord, now
 from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.store import RunFolder, Store
 
@@ -92,9 +92,19 @@ class _Watch:
             if self._listener is not None:
                 self._listener(self._event(name, outcome))
 
-    def _event(self, name: str, outcome: object) -> Event:
-        common = {"kind": "episode-ended", "run_id": self._run_id, "episode_id": name, "when": now()}
-        if isinstance(outcome, VoidRecord):
-            return Event(**common, outcome=Outcome.VOID, reason=outcome.reason, phase=outcome.phase,
-                         message=outcome.message)  # fmt: skip
-        return Event(**common, outcome=outcome.outcome, message=f"{outcome.earned} of {outcome.points} points")
+    def _event(self, name: str, outcome: Verdict | VoidRecord) -> Event:
+        void = outcome if isinstance(outcome, VoidRecord) else None
+        return Event(
+            kind="episode-ended",
+            run_id=self._run_id,
+            episode_id=name,
+            when=now(),
+            outcome=Outcome.VOID if isinstance(outcome, VoidRecord) else outcome.outcome,
+            reason=void.reason if void else None,
+            phase=void.phase if void else None,
+            message=outcome.message if isinstance(outcome, VoidRecord) else _points(outcome),
+        )
+
+
+def _points(verdict: Verdict) -> str:
+    return f"{verdict.earned} of {verdict.points} points"

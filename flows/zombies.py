@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterState, FlowRunFilterStateType
+from prefect.client.schemas.objects import StateType
 from prefect.exceptions import ObjectNotFound
 from prefect.states import Crashed
 
@@ -32,3 +34,13 @@ async def crash_flow_runs(ids: Iterable[str | None]) -> list[str]:
             await client.set_flow_run_state(run.id, Crashed(message=message), force=True)
             crashed.append(name)
     return crashed
+
+
+async def crash_all_running(message: str) -> int:
+    """Set every flow run of a server to Crashed that says Running; for a server that nobody else can be using."""
+    async with get_client() as client:
+        running = FlowRunFilter(state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.RUNNING])))
+        found = await client.read_flow_runs(flow_run_filter=running, limit=200)
+        for run in found:
+            await client.set_flow_run_state(run.id, Crashed(message=message), force=True)
+    return len(found)

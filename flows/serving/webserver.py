@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from starlette.requests import Request
     from starlette.responses import Response
+    from starlette.types import ASGIApp
 
 # Prefect's UI starts Amplitude whatever the settings say: the browser is told to call nobody but us. The graph of a
 # flow run compiles its shaders with eval.
@@ -29,9 +30,8 @@ _PAGE_POLICY = (
 _HOSTS = ["127.0.0.1", "localhost"]
 
 
-def harden(app: FastAPI) -> None:
-    """Add the content policy and the check of the Host header to an application."""
-    from starlette.middleware.trustedhost import TrustedHostMiddleware
+def restrict_pages(app: FastAPI) -> None:
+    """Add the content policy to what an application answers."""
 
     @app.middleware("http")
     async def policy(request: Request, proceed: Callable[[Request], Awaitable[Response]]) -> Response:
@@ -39,8 +39,6 @@ def harden(app: FastAPI) -> None:
         response.headers.setdefault("content-security-policy", _PAGE_POLICY)
         response.headers.setdefault("x-content-type-options", "nosniff")
         return response
-
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=_HOSTS)
 
 
 def queue_writers() -> None:
@@ -59,9 +57,10 @@ def queue_writers() -> None:
         return ("BEGIN IMMEDIATE" if statement == "BEGIN DEFERRED" else statement), parameters
 
 
-def application(store_url: str | None) -> FastAPI:
+def application(store_url: str | None) -> ASGIApp:
     """Build the application: Prefect's own, with the store's files where there is a store."""
     from prefect.server.api.server import create_app
+    from starlette.middleware.trustedhost import TrustedHostMiddleware
 
     queue_writers()
     app = create_app(ephemeral=store_url is None, final=True)
@@ -75,8 +74,9 @@ def application(store_url: str | None) -> FastAPI:
         # Before Prefect's own routes: its UI answers every path.
         files = StoreFiles(Store.open(store_url))
         app.router.routes.insert(0, Route(PREFIX + "/{path:path}", files.answer, methods=["GET"]))
-    harden(app)
-    return app
+    restrict_pages(app)
+    # Around the application and not inside: Prefect's automations call it within the process, by a name of their own.
+    return TrustedHostMiddleware(app, allowed_hosts=_HOSTS)
 
 
 def main(arguments: list[str]) -> int:

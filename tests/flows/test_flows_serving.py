@@ -241,6 +241,20 @@ def test_a_cancelled_episode_gives_its_machine_back(
     assert house.store.read_document(attempt.lease, Lease).released is not None
 
 
+def test_kill_9_of_an_episode_is_told_by_the_hook_of_its_runner(
+    house: Any, plan: MakeRun, endpoint: Endpoint, until: Callable[..., Any]
+) -> None:
+    manifest, run, machine = _acting(house, plan, endpoint, "cut-off", until)
+    attempt = RunFolder(house.store, manifest.run_id).episode(LLM).attempt(1)
+    owner = int(house.store.read_document(attempt.lease, Lease).owner.split(":")[-3])
+    os.kill(owner, signal.SIGKILL)
+    ended = house.ended(run["id"], 1)
+    assert ended["state_type"] == "CRASHED"
+    until(lambda: not psutil.pid_exists(machine.machine_pid), 20, "the machine has ended")
+    until(lambda: house.store.exists(attempt.void), 30, "the hook wrote why")
+    assert "cut off" in house.store.read_document(attempt.void, VoidRecord).message
+
+
 def test_kill_9_of_the_runner_leaves_no_machine_and_the_episode_can_be_retried(
     house: Any, plan: MakeRun, endpoint: Endpoint, until: Callable[..., Any], started_by: Any, alive: Any
 ) -> None:
@@ -257,6 +271,23 @@ def test_kill_9_of_the_runner_leaves_no_machine_and_the_episode_can_be_retried(
     again = house.ended(run["id"], 2, seconds=180)
     assert (again["state_type"], again["state"]["message"]) == ("COMPLETED", "PASS: 3 of 3 points")
     assert _program(house, "episodes").pid != runner.pid
+
+
+def test_the_command_line_goes_on_with_a_run_on_the_server(
+    house: Any, void_run: tuple[RunManifest, dict[str, Any]], folder: Path
+) -> None:
+    import subprocess
+    import sys
+
+    _, parent = void_run
+    before = house.get(f"/flow_runs/{parent['id']}")["run_count"]
+    done = subprocess.run(
+        [sys.executable, "-m", "tasks_lib.cli", "run", "--resume", "night", "--store", str(folder / "store"),
+         "--taskdefs", str(house.taskdefs), "--executor", "deployments"],
+        env=house.environ, capture_output=True, text=True, check=False, timeout=180, cwd=folder,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert house.get(f"/flow_runs/{parent['id']}")["run_count"] == before + 1
 
 
 @pytest.mark.browser
