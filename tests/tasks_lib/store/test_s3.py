@@ -1,6 +1,8 @@
 """What is particular to S3: which servers honour conditions, cut uploads, a server that is away or says no."""
 
 import socket
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 import boto3
@@ -121,3 +123,31 @@ def test_a_bucket_that_is_not_there_is_the_stores_fault(s3_environment, moto_ser
     with pytest.raises(StoreError) as caught:
         store.write_bytes("a", b"")
     assert_blames_the_store(caught)
+
+
+def test_no_put_waits_for_a_server_to_say_continue(s3_environment, moto_server, monkeypatch):
+    """A server that answers without that word would leave the writer waiting for ever."""
+    seen: list[str | None] = []
+
+    class AnswersAtOnce(BaseHTTPRequestHandler):
+        def do_PUT(self) -> None:
+            seen.append(self.headers.get("Expect"))
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    url = s3_environment(moto_server)
+    with ThreadingHTTPServer(("127.0.0.1", 0), AnswersAtOnce) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", f"http://127.0.0.1:{server.server_address[1]}")
+        store = Store.open(url)
+        store.write_bytes("empty", b"")
+        store.write_bytes("full", b"x")
+        server.shutdown()
+        thread.join(30)
+    assert seen == [None, None]
