@@ -127,6 +127,13 @@ def small_snapshot() -> Snapshot:
 
 
 @pytest.fixture(scope="session")
+def long_snapshot(small_snapshot: Snapshot) -> Snapshot:
+    """Twice the small one: more entries than one page of any dialect's default holds."""
+    again = [entry.model_copy(update={"number": entry.number + 1_000}) for entry in small_snapshot]
+    return Snapshot(small_snapshot.header.model_copy(update={"name": "long-snapshot"}), [*small_snapshot, *again])
+
+
+@pytest.fixture(scope="session")
 def oqmd(small_snapshot: Snapshot) -> Iterator[RunningServer]:
     with start("oqmd", small_snapshot) as server:
         yield server
