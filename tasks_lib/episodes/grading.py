@@ -18,7 +18,7 @@ def hand_over(work: EpisodeWork, stage: Stage, evidence: Evidence) -> tuple[Hand
     position = stages.index(stage)
     if position + 1 == len(stages):
         return ()
-    checks = check_handoff(work.task, stage.id, work.loaded.gold(), {stage.id: evidence}, work.store.get_blob)
+    checks = check_handoff(work.task, stage.id, work.loaded.gold(), evidence, work.store.get_blob)
     records = []
     for artifact in stage.hands_over:
         blob = evidence.file(artifact.path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -23,6 +22,7 @@ from tasks_lib.records import (
     clean_text,
 )
 from tasks_lib.records.errors import EvaluatorError, MatAssayError
+from tasks_lib.taskdefs.digests import task_digest as digest_of
 
 LONGEST_TEXT = 400
 LONGEST_LIST = 20
@@ -50,7 +50,7 @@ def judge(
     blob : callable
         Returns the bytes of a collected file.
     task_digest : str, optional
-        SHA-256 of the task's folder, as ``LoadedTask.digest`` says it; default: that of the task's document and gold.
+        The task's digest where it is known already, as ``LoadedTask.digest``; else it is computed.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def judge(
     earned = sum(record.earned for record in records)
     return Verdict(
         task_id=task.id,
-        task_digest=task_digest or _digest(task, gold),
+        task_digest=task_digest or digest_of(task, gold),
         outcome=Outcome.PASS if earned == task.points else Outcome.FAIL,
         points=task.points,
         earned=earned,
@@ -81,7 +81,7 @@ def check_handoff(
     task: Task,
     stage_id: str,
     gold: Mapping[str, bytes],
-    evidence: Evidence | Mapping[str, Evidence],
+    evidence: Evidence,
     blob: Callable[[BlobRef], bytes],
 ) -> list[CriterionRecord]:
     """Judge the hand-off criteria of one stage, before its artifacts are given to the next.
@@ -92,8 +92,8 @@ def check_handoff(
         As for `judge`.
     stage_id : str
         The giving stage.
-    evidence : Evidence or mapping of str to Evidence
-        What was collected after the stage, alone or by stage.
+    evidence : Evidence
+        What was collected after the stage.
 
     Returns
     -------
@@ -105,9 +105,8 @@ def check_handoff(
     EvaluatorError
         As `judge`.
     """
-    found = {stage_id: evidence} if isinstance(evidence, Evidence) else evidence
     return [
-        _judge(task, criterion, gold, found, blob)
+        _judge(task, criterion, gold, {stage_id: evidence}, blob)
         for criterion in task.criteria
         if criterion.kind == "hand-off" and criterion.stage == stage_id
     ]
@@ -305,9 +304,3 @@ def _tidy(why: str) -> str:
     plain = re.sub(r"\s+", " ", clean_text(why)).strip()
     plain = "".join(sign if sign.isprintable() else "\ufffd" for sign in plain)
     return plain if len(plain) <= LONGEST_WHY else f"{plain[:LONGEST_WHY]}…"
-
-
-def _digest(task: Task, gold: Mapping[str, bytes]) -> str:
-    files = {path: hashlib.sha256(data).hexdigest() for path, data in sorted(gold.items())}
-    whole = json.dumps({"task": task.model_dump(mode="json"), "gold": files}, sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(whole.encode()).hexdigest()

@@ -1,11 +1,13 @@
 """The reference of getters and metrics for task authors, made from the registries.
 
-``python -m tasks_lib.evaluation.reference`` writes ``docs/getters-and-metrics.md``.
+``python -m tasks_lib.evaluation.reference [--check]`` writes ``docs/getters-and-metrics.md``.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from tasks_lib.evaluation.units import known_units
 from tasks_lib.records import dump_json
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "getters-and-metrics.md"
+COMMAND = "python -m tasks_lib.evaluation.reference"
 
 _INTRODUCTION = """\
 # Getters and metrics
@@ -69,14 +72,21 @@ def _section(row: dict[str, Any], takes: str) -> str:
             default = "required" if argument["required"] else f"`{dump_json(argument['default']).strip()}`"
             what = argument["what"].replace("``", "`").replace("|", "\\|")
             lines.append(f"| `{argument['name']}` | {argument['type']} | {default} | {what} |")
-    return "\n".join(lines).replace("``", "`").replace("`json`", "`json`") + "\n"
+    return "\n".join(lines).replace("``", "`") + "\n"
 
 
-def main() -> int:
-    """Write the page."""
-    PAGE.write_text(render(), encoding="utf-8", newline="\n")
-    return 0
+def main(arguments: Sequence[str] | None = None, page: Path = PAGE) -> int:
+    """Write the page, or with ``--check`` say whether it is out of date; returns the exit code."""
+    parser = argparse.ArgumentParser(prog=COMMAND, description="Write the reference of getters and metrics.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if the page is out of date")
+    if not parser.parse_args(arguments).check:
+        page.write_text(render(), encoding="utf-8", newline="\n")
+        return 0
+    if page.is_file() and page.read_bytes() == render().encode():
+        return 0
+    sys.stderr.write(f"{page}: out of date; run `{COMMAND}` and commit the file\n")
+    return 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 from tasks_lib.evaluation import GETTERS, METRICS, describe
-from tasks_lib.evaluation.reference import PAGE, render
+from tasks_lib.evaluation.reference import PAGE, main, render
 
 GETTER_NAMES = {
     "file", "text", "json", "key-value", "table", "structure", "image", "pdf-text", "window-title", "screen-text",
@@ -30,3 +34,17 @@ def test_every_argument_is_explained() -> None:
         for argument in row["arguments"]:
             assert argument["what"], (row["name"], argument["name"])
             assert argument["type"], (row["name"], argument["name"])
+
+
+def test_a_check_tells_a_page_that_is_out_of_date_and_writes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.md"
+    assert main(["--check"], page) == 1
+    assert not page.exists()
+    assert main([], page) == 0
+    assert main(["--check"], page) == 0
+    page.write_text("old", encoding="utf-8")
+    assert main(["--check"], page) == 1
+    assert page.read_text(encoding="utf-8") == "old"
+    assert f"{page}: out of date" in capsys.readouterr().err
