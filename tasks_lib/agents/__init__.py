@@ -8,7 +8,7 @@ from tasks_lib.agents.prompts import system_prompt, user_prompt
 from tasks_lib.agents.protocol import Agent, Brief, Reply, Turn, View
 from tasks_lib.agents.random_agent import RandomAgent
 from tasks_lib.agents.registry import AGENTS, MODEL_AGENTS, make_agent
-from tasks_lib.agents.transcripts import TranscriptAgent, apply_near_miss
+from tasks_lib.agents.transcripts import TranscriptAgent
 
 __all__ = [
     "AGENTS",
@@ -26,7 +26,6 @@ __all__ = [
     "TranscriptAgent",
     "Turn",
     "View",
-    "apply_near_miss",
     "make_agent",
     "parse_reply",
     "play",

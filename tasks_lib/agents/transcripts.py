@@ -1,13 +1,11 @@
-"""Agents that play replies which are there already: oracle, near misses, replay, nop."""
+"""The agent that plays replies which are there already: oracle, near misses, replay, nop."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from tasks_lib.agents.protocol import Reply, View
-from tasks_lib.records import NearMiss, Step
-from tasks_lib.records.errors import TaskError
-from tasks_lib.taskdefs.edits import edit
+from tasks_lib.records import Step
 
 DONE = "```decision\nDONE\n```"
 
@@ -19,7 +17,7 @@ class TranscriptAgent:
     ----------
     name : str
         Key of the registry.
-    replies : sequence of Reply
+    replies : iterable of Reply
         What to answer.
     """
 
@@ -38,30 +36,3 @@ class TranscriptAgent:
 def recorded(steps: Iterable[Step]) -> tuple[Reply, ...]:
     """Turn the steps of a recorded trajectory back into replies."""
     return tuple(Reply(step.reply, shown=step.shown) for step in steps)
-
-
-def apply_near_miss(transcript: Sequence[str], near_miss: NearMiss) -> tuple[str, ...]:
-    """Edit an oracle's replies into those of a near miss.
-
-    Parameters
-    ----------
-    transcript : sequence of str
-        The oracle's replies, of all stages that the edits are for.
-    near_miss : NearMiss
-        The edits; every occurrence is replaced, in one pass.
-
-    Returns
-    -------
-    tuple of str
-        The edited replies.
-
-    Raises
-    ------
-    TaskError
-        If a text to replace stands in no reply.
-    """
-    for old in near_miss.replace:
-        if not any(old in reply for reply in transcript):
-            msg = f"near miss {near_miss.id!r} replaces {old!r}, which no reply of the oracle holds: mend `replace`"
-            raise TaskError(msg)
-    return tuple(edit(reply, near_miss.replace) for reply in transcript)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -22,7 +23,7 @@ from tasks_lib.cli.settings import load_settings, store_url
 from tasks_lib.episodes import least_free_bytes
 from tasks_lib.sandbox import provider
 from tasks_lib.store import Store
-from tasks_lib.taskdefs import load_all
+from tasks_lib.taskdefs import find_root, load_all
 
 
 @dataclass(frozen=True)
@@ -90,10 +91,8 @@ def _database() -> Check:
     return Check("database for serve", there, False, found, "pip install -e '.[serve]'")
 
 
-def _tasks(root: object) -> Check:
-    from pathlib import Path
-
-    tasks = load_all(Path(str(root)))
+def _tasks(root: Path) -> Check:
+    tasks = load_all(root)
     found = f"{len(tasks.tasks)} tasks, {len(tasks.problems)} unreadable"
     return Check("tasks", bool(tasks.tasks) and not tasks.problems, True, found, "matassay lint")
 
@@ -107,8 +106,6 @@ def _store(place: Store) -> Check:
 
 def _fix() -> None:
     """Install the system packages by the script that `make run` uses."""
-    from tasks_lib.taskdefs import find_root
-
     script = find_root().parent / "infra" / "setup.sh"
     if os.geteuid() != 0 and shutil.which("sudo") is None:
         say(f"matassay: only root can install system packages; give an administrator: sudo {script} packages")

@@ -64,7 +64,7 @@ def prove(
         root = taskdefs_root(taskdefs)
         chosen = select(root, suite, domain, task)
         for problem in chosen.problems:
-            say(f"matassay: {problem}")
+            say(f"matassay: {problem.error()}")
         tasks = draw(chosen, sample, seed)
         place = open_store(store, settings)
         load_engine().warm_up()

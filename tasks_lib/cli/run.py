@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast, get_args
 
 import typer
 
@@ -24,8 +24,9 @@ from tasks_lib.cli.options import (
 )
 from tasks_lib.cli.planning import Selection, manifest_for
 from tasks_lib.cli.settings import load_settings, settings_file
-from tasks_lib.episodes import Event, RunOrder, load_engine, open_run, read_manifest
+from tasks_lib.episodes import Event, Executor, RunOrder, load_engine, open_run, read_manifest
 from tasks_lib.records import RunManifest, RunSummary, VoidReason
+from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.reporting import console_table
 from tasks_lib.store import RunFolder, Store
 
@@ -62,14 +63,24 @@ def run(
         root = taskdefs_root(taskdefs)
         place = open_store(store, settings)
         choice = Selection(
-            benchmark, tuple(suite or ()), tuple(domain or ()), tuple(task or ()), tuple(agent or ()), tuple(model or ()), trials, machine,
-            not unsafe_local, settings.run.seed if seed is None else seed, replay,
-        )  # fmt: skip
+            benchmark=benchmark,
+            suites=tuple(suite or ()),
+            domains=tuple(domain or ()),
+            tasks=tuple(task or ()),
+            agents=tuple(agent or ()),
+            models=tuple(model or ()),
+            trials=trials,
+            machine=machine,
+            isolated=not unsafe_local,
+            seed=settings.run.seed if seed is None else seed,
+            replay=replay,
+        )
+        where = _executor(executor)
         if resume and place.exists(RunFolder(place, resume).manifest) and choice.is_open:
             manifest = read_manifest(place, resume)
         else:
             planned = manifest_for(choice, root, settings, run_id=resume, command=_command())
-            if executor == "inline":
+            if where == "inline":
                 load_engine().warm_up()
             manifest = open_run(place, planned)
         order = RunOrder(
@@ -78,7 +89,7 @@ def run(
             taskdefs=root,
             models_file=settings_file(),
             concurrency=concurrency or settings.run.concurrency,
-            executor="deployments" if executor == "deployments" else "inline",
+            executor=where,
         )
     _play(order, manifest, place, json)
 
@@ -104,10 +115,21 @@ def retry(
             say(f"matassay: run {run_id} has no episode {episode!r}; it has {len(known)}, such as {min(known)}")
             raise typer.Exit(Exit.WRONG_USE)
         order = RunOrder(
-            place.url, run_id, root, settings_file(), settings.run.concurrency,
+            store_url=place.url,
+            run_id=run_id,
+            taskdefs=root,
+            models_file=settings_file(),
+            concurrency=settings.run.concurrency,
             episodes=(episode,) if episode else (),
-        )  # fmt: skip
+        )
     _play(order, manifest, place, json)
+
+
+def _executor(name: str) -> Executor:
+    if name not in get_args(Executor):
+        msg = f"no executor {name!r}; there are {', '.join(get_args(Executor))}"
+        raise ConfigurationError(msg)
+    return cast("Executor", name)
 
 
 def _command() -> tuple[str, ...]:

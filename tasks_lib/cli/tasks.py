@@ -30,7 +30,7 @@ def list_tasks(
     with explained():
         chosen = select(taskdefs_root(taskdefs), suite, domain, None)
     for problem in chosen.problems:
-        say(f"matassay: {problem}")
+        say(f"matassay: {problem.error()}")
     if json:
         print_json(
             {"digest": chosen.digest, "tasks": [

@@ -11,7 +11,7 @@ from tasks_lib.episodes.progress import Event, EventKind, Listener, listening, t
 from tasks_lib.episodes.proofs import Proof, check_proof, players_for, proof_rows, unproved
 from tasks_lib.episodes.rescoring import Rescored, rescore_run
 from tasks_lib.episodes.summary import summarise, write_summary
-from tasks_lib.episodes.work import EpisodeWork, Missing, last_void, load_work, missing, read_manifest
+from tasks_lib.episodes.work import EpisodeWork, Missing, load_work, missing, read_manifest
 
 __all__ = [
     "Attempt",
@@ -41,7 +41,6 @@ __all__ = [
     "hand_over",
     "initialise",
     "judged",
-    "last_void",
     "least_free_bytes",
     "listening",
     "load_engine",

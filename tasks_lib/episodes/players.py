@@ -17,7 +17,7 @@ def agent_for(work: EpisodeWork, stage: Stage) -> Agent:
     ConfigurationError
         If the agent or its model is unknown.
     TaskError
-        If the transcript that the agent plays is missing or an edit of a near miss does not fit it.
+        If the transcript that the agent plays is missing, or the task has no such near miss.
     """
     spec = work.spec
     model = None

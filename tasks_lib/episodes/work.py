@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tasks_lib.models import ModelSettings, load_models
-from tasks_lib.records import EpisodeSpec, Evidence, RunManifest, Stage, Task, Verdict, VoidRecord
+from tasks_lib.records import EpisodeSpec, Evidence, RunManifest, Stage, Task, Verdict
 from tasks_lib.records.errors import ConfigurationError, TaskError
 from tasks_lib.store import AttemptFolder, EpisodeFolder, RunFolder, Store
 from tasks_lib.taskdefs import LoadedTask, load_task
@@ -139,11 +139,3 @@ def missing(work: EpisodeWork) -> Missing:
                 evidence[stage.id] = store.read_document(path, Evidence)
     absent = tuple(stage for stage in work.task.stages if stage.id not in evidence)
     return Missing(verdict, evidence, () if verdict else absent, place)
-
-
-def last_void(work: EpisodeWork) -> VoidRecord | None:
-    """Return why the newest attempt is VOID, or None."""
-    attempt = work.folder.last()
-    if attempt is None or not work.store.exists(attempt.void):
-        return None
-    return work.store.read_document(attempt.void, VoidRecord)

@@ -120,17 +120,13 @@ def load_benchmark(name: str, root: str | Path | None = None) -> Benchmark:
         benchmark = Benchmark.model_validate(document.value)
     except ValidationError as error:
         raise TaskFileError(
-            Finding(str(file), document.line(_path(detail["loc"])), "form", _value(detail), detail["msg"])
+            Finding(str(file), document.line(detail["loc"]), "form", _value(detail), detail["msg"])
             for detail in error.errors(include_url=False)
         ) from error
     if benchmark.name != file.stem:
         value = f"name is {benchmark.name}, the file is {file.name}"
         raise TaskFileError([Finding(str(file), document.line(("name",)), "folder-name", value, "rename one of them")])
     return benchmark
-
-
-def _path(loc: tuple[int | str, ...]) -> tuple[str | int, ...]:
-    return tuple(loc)
 
 
 def _value(detail: Any) -> str:

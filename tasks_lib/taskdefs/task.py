@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tasks_lib.records import NearMiss, Task
+from tasks_lib.records import Task
 from tasks_lib.records.errors import TaskError
 from tasks_lib.taskdefs._folder import TaskFolder, read_folder
 from tasks_lib.taskdefs.digests import task_digest
@@ -83,7 +83,7 @@ class LoadedTask:
         """
         return self._replies(name, stage, {})
 
-    def near_miss(self, near_miss: str | NearMiss, stage: str = "main") -> tuple[str, ...]:
+    def near_miss(self, near_miss_id: str, stage: str = "main") -> tuple[str, ...]:
         """Return the oracle's replies with the edits of a near miss.
 
         Raises
@@ -93,12 +93,10 @@ class LoadedTask:
         TaskError
             If the task ships no oracle for the stage.
         """
-        if isinstance(near_miss, str):
-            found = next((item for item in self.task.near_misses if item.id == near_miss), None)
-            if found is None:
-                raise KeyError(near_miss)
-            near_miss = found
-        return self._replies("oracle", stage, near_miss.replace)
+        found = next((item for item in self.task.near_misses if item.id == near_miss_id), None)
+        if found is None:
+            raise KeyError(near_miss_id)
+        return self._replies("oracle", stage, found.replace)
 
     def _replies(self, name: str, stage: str, replace: dict[str, str]) -> tuple[str, ...]:
         file = self._files.transcript_name(name, stage)

@@ -11,12 +11,11 @@ from tasks_lib.agents import (
     LlmAgent,
     RandomAgent,
     View,
-    apply_near_miss,
     make_agent,
     parse_reply,
 )
 from tasks_lib.models import ModelSettings, ScriptedEndpoint
-from tasks_lib.records import Decision, Modality, NearMiss, Observation
+from tasks_lib.records import Decision, Modality, Observation
 from tasks_lib.records.errors import ConfigurationError, TaskError
 
 DONE = "```decision\nDONE\n```"
@@ -92,17 +91,3 @@ def test_random_is_valid_within_the_screen_and_follows_its_seed(modality):
     if modality is Modality.CODE:
         for each in parsed:
             compile(each.script.text if each.script else "", "script", "exec")
-
-
-def near_miss(**replace):
-    return NearMiss(id="wrong-edge", what="Another absorption edge.", replace=replace, fails=("edge",))
-
-
-def test_a_near_miss_edits_every_occurrence_once():
-    edited = apply_near_miss(["a 284.8 b", "284.8 285.0"], near_miss(**{"284.8": "285.0", "285.0": "286.0"}))
-    assert edited == ("a 285.0 b", "285.0 286.0")
-
-
-def test_a_near_miss_that_edits_nothing_is_refused():
-    with pytest.raises(TaskError, match=r"'wrong-edge' replaces '999', which no reply of the oracle holds"):
-        apply_near_miss(["284.8"], near_miss(**{"284.8": "1", "999": "2"}))

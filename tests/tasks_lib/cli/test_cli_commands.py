@@ -48,6 +48,7 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
         (("run", "--agent", "replay"), "--replay RUN"),
         (("run", "--model", "gpt"), "models.gpt"),
         (("run", "--machine", "cray"), "cray"),
+        (("run", "--executor", "dask"), "no executor 'dask'; there are inline, deployments"),
         (("retry", "no-such-run"), "no run"),
         (("report", "no-such-run"), "no run"),
         (("rescore", "no-such-run"), "no run"),
@@ -75,6 +76,16 @@ def test_tasks_are_listed_for_people_and_machines() -> None:
     assert [task["id"] for task in document["tasks"]] == [loaded.id for loaded in load_all(GOOD).tasks]
     shown = json.loads(_call("tasks", "show", "lattice-parameter", "--json", "--taskdefs", str(GOOD)).output)
     assert shown[0]["criteria"]
+
+
+def test_a_task_that_cannot_be_read_is_told_by_its_findings(tmp_path: Path) -> None:
+    folder = tmp_path / "suite" / "domain" / "broken"
+    folder.mkdir(parents=True)
+    result = _call("tasks", "list", "--taskdefs", str(tmp_path))
+    assert result.exit_code == 2
+    said = "".join(result.output.split())
+    assert "broken/task.yaml:1:error[unreadable]" in said
+    assert "Problem(" not in said
 
 
 def test_lint_ends_with_0_on_good_tasks_and_2_on_findings(tmp_path: Path) -> None:
