@@ -211,13 +211,14 @@ def _header(potential: Potential) -> Header:
         version=VERSION,
         statement=STATEMENT,
         methods={
-            "structures": f"{potential.version}; best of the volumes x {settings.scan}; then BFGS of cell and positions within "
-            f"the space group, ended below {settings.force} eV/Å or after {settings.steps} steps ({settings.steps_large} above "
-            f"{settings.large} atoms); primitive cell in spglib's standard setting, rounded to 6 decimals",
+            "structures": f"{potential.version}; best of the volumes x {settings.scan}; then BFGS of cell and "
+            f"positions within the space group, ended below {settings.force} eV/Å or after {settings.steps} steps "
+            f"({settings.steps_large} above {settings.large} atoms); primitive cell in spglib's standard setting, "
+            "rounded to 6 decimals",
             "symmetry": geometry.SYMMETRY_METHOD,
             "energies": f"{potential.version}; its training data carry the Materials Project's 2020 corrections",
             "hulls": "pymatgen PhaseDiagram of all entries of a chemical system, elements included",
-            "elasticity": "12 strains of 0.5 %, atoms relaxed at each, symmetrised; left out where an eigenvalue is not positive",
+            "elasticity": "12 strains of 0.5 %, atoms relaxed at each, symmetrised; missing where not stable",
             "magnetism": f"NM where every moment is below {NO_MOMENT} µB; any other ordering is the literature's",
             "literature": "entered by hand with its source; nothing is estimated, what is not known is missing",
         },

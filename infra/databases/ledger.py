@@ -25,8 +25,7 @@ def numbers(keys: Iterable[str], file: Path = FILE) -> dict[str, int]:
     highest = max(known.values(), default=FIRST_NUMBER)
     wanted = list(keys)
     fresh = [key for key in wanted if key not in known]
-    for number, key in enumerate(fresh, highest + 1):
-        known[key] = number
+    known |= {key: number for number, key in enumerate(fresh, highest + 1)}
     if fresh:
         text = json.dumps(dict(sorted(known.items(), key=lambda item: item[1])), indent=0, ensure_ascii=False) + "\n"
         file.write_text(text, encoding="utf-8", newline="\n")

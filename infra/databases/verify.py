@@ -68,7 +68,7 @@ def _hulls(snapshot: Snapshot) -> Iterator[str]:
             if entry.properties[name].provenance is not Provenance.COMPUTED or abs(stored - value) > ENERGY_TOLERANCE:
                 yield f"{identity} ({entry.formula}): {name} is stored as {stored}, the energies give {value}"
         if entry.value("is_stable") is not stability.is_stable:
-            yield f"{identity} ({entry.formula}): is_stable is stored as {entry.value('is_stable')}, the hull says otherwise"
+            yield f"{identity} ({entry.formula}): is_stable and the hull made of the energies disagree"
 
 
 def _counts(entry: Entry) -> dict[str, int]:

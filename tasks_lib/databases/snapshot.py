@@ -24,6 +24,7 @@ from tasks_lib.records.errors import ConfigurationError
 
 DATA = Path(__file__).with_name("data")
 DEFAULT = DATA / "matassay-snapshot-1.jsonl.xz"
+_XZ = b"\xfd7zXZ\x00"
 _LARGEST_TEXT = 256 * 1024 * 1024
 
 
@@ -131,7 +132,8 @@ def load(path: Path | None = None) -> Snapshot:
     try:
         header = Header.model_validate_json(lines[0])
         entries = []
-        for number, line in enumerate(lines[1:], 2):  # noqa: B007 (the message names the line)
+        for line in lines[1:]:
+            number += 1
             entries.append(Entry.model_validate_json(line))
     except ValidationError as error:
         msg = (
@@ -142,12 +144,17 @@ def load(path: Path | None = None) -> Snapshot:
 
 
 def _text(path: Path) -> bytes:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        msg = f"no snapshot can be read at {path} ({error}): build it with 'python -m infra.databases build'"
+        raise ConfigurationError(msg) from error
     decompressor = lzma.LZMADecompressor(format=lzma.FORMAT_XZ)
     try:
-        text = decompressor.decompress(path.read_bytes(), max_length=_LARGEST_TEXT)
-    except FileNotFoundError as error:
-        msg = f"there is no snapshot at {path}: build it with 'python -m infra.databases build'"
-        raise ConfigurationError(msg) from error
+        if not data.startswith(_XZ):
+            msg = "the first bytes are others"
+            raise lzma.LZMAError(msg)
+        text = decompressor.decompress(data, max_length=_LARGEST_TEXT)
     except lzma.LZMAError as error:
         msg = f"a snapshot is XZ-compressed, {path} is not ({error}): build it with 'python -m infra.databases build'"
         raise ConfigurationError(msg) from error
