@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from tasks_lib.episodes.stored import find_verdict, find_void, newest_first
 from tasks_lib.episodes.summary import summarise, write_summary
 from tasks_lib.records import RunSummary, Verdict, VoidRecord
 from tasks_lib.records.errors import StoreError
@@ -43,11 +44,6 @@ def conclude(store: Store, run_id: str, taskdefs: Path, voids: Mapping[str, Void
 
 def outcome_of(store: Store, run_id: str, episode_id: str) -> Verdict | VoidRecord | None:
     """Return what became of an episode: its verdict, why it is VOID, or None where neither is in the store."""
-    episode = RunFolder(store, run_id).episode(episode_id)
-    attempts = [episode.attempt(number) for number in reversed(episode.attempts())]
-    for attempt in attempts:
-        if store.exists(attempt.verdict):
-            return store.read_document(attempt.verdict, Verdict)
-    if attempts and store.exists(attempts[0].void):
-        return store.read_document(attempts[0].void, VoidRecord)
-    return None
+    attempts = newest_first(RunFolder(store, run_id).episode(episode_id))
+    found = find_verdict(store, attempts)
+    return found[1] if found else find_void(store, attempts)

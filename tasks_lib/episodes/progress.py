@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-from tasks_lib.records import Document, Outcome, Phase, VoidReason, now
-from tasks_lib.records._document import Text, UtcTime
+from tasks_lib.records import Document, Outcome, Phase, Text, UtcTime, VoidReason, now
 
 EventKind = Literal["episode-started", "phase-started", "phase-ended", "step", "episode-ended"]
 

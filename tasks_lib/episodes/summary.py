@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tasks_lib.episodes.plan import Player
+from tasks_lib.episodes.stored import find_evidence, find_verdict, find_void, newest_first
 from tasks_lib.episodes.work import read_manifest
 from tasks_lib.records import (
     Ending,
     EpisodeResult,
     EpisodeSpec,
-    Evidence,
     Initialise,
     Outcome,
     Provision,
@@ -19,7 +18,6 @@ from tasks_lib.records import (
     RunSummary,
     Step,
     Task,
-    Verdict,
     VoidRecord,
     now,
 )
@@ -68,24 +66,15 @@ def write_summary(store: Store, summary: RunSummary) -> None:
     store.write_document(RunFolder(store, summary.run_id).summary, summary)
 
 
-@dataclass
-class _Found:
-    """What the attempts of one episode hold."""
-
-    verdict: Verdict | None = None
-    void: VoidRecord | None = None
-    attempt: int = 0
-
-
 def _result(
     store: Store, manifest: RunManifest, spec: EpisodeSpec, task: Task | None, unwritten: VoidRecord | None
 ) -> EpisodeResult:
-    folder = RunFolder(store, manifest.run_id).episode(spec.id)
-    attempts = [folder.attempt(number) for number in reversed(folder.attempts())]
-    found = _look(store, attempts)
-    void = None if found.verdict else (found.void or unwritten)
-    evidence = _evidence(store, attempts, task)
-    points = found.verdict.points if found.verdict else (task.points if task else 0)
+    attempts = newest_first(RunFolder(store, manifest.run_id).episode(spec.id))
+    newest = attempts[0] if attempts else None
+    place, verdict = find_verdict(store, attempts) or (newest, None)
+    void = None if verdict else (find_void(store, attempts) or unwritten)
+    evidence = find_evidence(store, attempts, task.stages if task else ()).values()
+    points = verdict.points if verdict else (task.points if task else 0)
     return EpisodeResult(
         id=spec.id,
         task_id=spec.task_id,
@@ -93,39 +82,20 @@ def _result(
         trial=spec.trial,
         modality=spec.modality,
         domain=task.domain if task else "unknown",
-        outcome=found.verdict.outcome if found.verdict else (Outcome.VOID if void else None),
+        outcome=verdict.outcome if verdict else (Outcome.VOID if void else None),
         void_reason=void.reason if void else None,
         points=points,
-        earned=found.verdict.earned if found.verdict else 0,
+        earned=verdict.earned if verdict else 0,
         steps=sum(entry.steps for entry in evidence) if evidence else None,
         self_ended=all(entry.ending in {Ending.DONE, Ending.GAVE_UP} for entry in evidence) if evidence else None,
-        seconds=_seconds(store, folder.attempt(found.attempt)) if found.attempt else None,
-        attempt=found.attempt,
+        seconds=_seconds(store, place) if place else None,
+        attempt=place.number if place else 0,
         message=void.message if void else "",
     )
 
 
-def _look(store: Store, attempts: list[AttemptFolder]) -> _Found:
-    """Find the verdict of any attempt; else the VOID of the newest, if it is VOID."""
-    for attempt in attempts:
-        if store.exists(attempt.verdict):
-            return _Found(store.read_document(attempt.verdict, Verdict), None, attempt.number)
-    if attempts and store.exists(attempts[0].void):
-        return _Found(None, store.read_document(attempts[0].void, VoidRecord), attempts[0].number)
-    return _Found(attempt=attempts[0].number if attempts else 0)
-
-
-def _evidence(store: Store, attempts: list[AttemptFolder], task: Task | None) -> list[Evidence]:
-    found = []
-    for stage in task.stages if task else ():
-        path = next((a.stage(stage.id).evidence for a in attempts if store.exists(a.stage(stage.id).evidence)), None)
-        if path is not None:
-            found.append(store.read_document(path, Evidence))
-    return found
-
-
 def _seconds(store: Store, attempt: AttemptFolder) -> float | None:
-    """Wall clock of an attempt, from the first machine's request to the last document, s; None where unknown."""
+    """Time of an attempt in provisioning, set-up and steps, s; None where nothing of them is stored."""
     total = 0.0
     for stage in ("main", *store.children(attempt.path + "/stages")):
         folder = attempt.stage(stage)

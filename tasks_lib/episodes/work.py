@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tasks_lib.episodes.stored import find_evidence, find_verdict, newest_first
 from tasks_lib.models import ModelSettings, load_models
 from tasks_lib.records import EpisodeSpec, Evidence, RunManifest, Stage, Task, Verdict
 from tasks_lib.records.errors import ConfigurationError, TaskError
@@ -122,20 +123,9 @@ def _find(taskdefs: Path, task_id: str) -> Path:
 
 
 def missing(work: EpisodeWork) -> Missing:
-    """Say what is still to be done, by what is in the store: no orchestrator's state is asked.
-
-    The evidence of a stage counts whichever attempt gathered it; the newest one does.
-    """
-    store, folder = work.store, work.folder
-    evidence: dict[str, Evidence] = {}
-    verdict, place = None, None
-    for number in reversed(folder.attempts()):
-        attempt = folder.attempt(number)
-        if verdict is None and store.exists(attempt.verdict):
-            verdict, place = store.read_document(attempt.verdict, Verdict), attempt
-        for stage in work.task.stages:
-            path = attempt.stage(stage.id).evidence
-            if stage.id not in evidence and store.exists(path):
-                evidence[stage.id] = store.read_document(path, Evidence)
+    """Say what is still to be done, by what is in the store: no orchestrator's state is asked."""
+    attempts = newest_first(work.folder)
+    evidence = find_evidence(work.store, attempts, work.task.stages)
+    place, verdict = find_verdict(work.store, attempts) or (None, None)
     absent = tuple(stage for stage in work.task.stages if stage.id not in evidence)
     return Missing(verdict, evidence, () if verdict else absent, place)

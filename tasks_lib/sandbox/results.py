@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from tasks_lib.records import Observation, Record
-from tasks_lib.records._document import Text
+from tasks_lib.records import Observation, Record, Text
 
 
 class Sight(Record):

@@ -1,0 +1,37 @@
+"""What the attempts at an episode left in the store; the newest one that has a document counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tasks_lib.records import Evidence, Stage, Verdict, VoidRecord
+from tasks_lib.store import AttemptFolder, EpisodeFolder, Store
+
+
+def newest_first(episode: EpisodeFolder) -> list[AttemptFolder]:
+    """Return the attempts that were opened, newest first: the order that the functions below want."""
+    return [episode.attempt(number) for number in reversed(episode.attempts())]
+
+
+def find_verdict(store: Store, attempts: Iterable[AttemptFolder]) -> tuple[AttemptFolder, Verdict] | None:
+    """Return the verdict of any attempt, and which attempt holds it."""
+    place = next((attempt for attempt in attempts if store.exists(attempt.verdict)), None)
+    return None if place is None else (place, store.read_document(place.verdict, Verdict))
+
+
+def find_void(store: Store, attempts: Sequence[AttemptFolder]) -> VoidRecord | None:
+    """Return why the newest attempt is VOID, if it is; what was VOID before it counts no more."""
+    if not attempts or not store.exists(attempts[0].void):
+        return None
+    return store.read_document(attempts[0].void, VoidRecord)
+
+
+def find_evidence(store: Store, attempts: Sequence[AttemptFolder], stages: Iterable[Stage]) -> dict[str, Evidence]:
+    """Return the evidence of each stage that has some, by the stage's id, whichever attempt gathered it."""
+    found: dict[str, Evidence] = {}
+    for stage in stages:
+        paths = (attempt.stage(stage.id).evidence for attempt in attempts)
+        path = next((path for path in paths if store.exists(path)), None)
+        if path is not None:
+            found[stage.id] = store.read_document(path, Evidence)
+    return found
