@@ -1,13 +1,15 @@
 """The Materials Project's REST dialect, as the `mp-api` client speaks it.
 
 Served are the collections that the snapshot can fill, under ``/materials/<collection>/``. Every request but the
-heartbeat needs the key in ``X-API-KEY``. What else the client can ask for answers 501 and names what is served.
+heartbeat needs the key in ``X-API-KEY``. Phase diagrams and whole collections the client takes from S3: see
+``_mp_open_data``. What else the client can ask for answers 501 and names what is served.
 """
 
 from __future__ import annotations
 
 import hmac
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from starlette.applications import Starlette
@@ -20,11 +22,13 @@ from tasks_lib.databases.identifiers import mp_number
 from tasks_lib.databases.servers import _mp_documents as documents
 from tasks_lib.databases.servers import _mp_queries as queries
 from tasks_lib.databases.servers._dialects import Served
+from tasks_lib.databases.servers._mp_open_data import OpenData
 from tasks_lib.databases.snapshot import Snapshot
 from tasks_lib.records._document import now
 
 # The client warns where the server's emmet is older than its own least one.
 EMMET_VERSION = "0.87.3"
+OPEN_DATA = "/open-data"
 
 _ID = ("material_ids", "deprecated")
 _CHEMISTRY = ("formula", "chemsys", "elements", "exclude_elements")
@@ -81,7 +85,7 @@ _COLLECTIONS = {
 SUPPORTED = ("/heartbeat", *(f"/materials/{name}/" for name in _COLLECTIONS))
 
 
-def build(snapshot: Snapshot, url: str, api_key: str) -> Served:
+def build(snapshot: Snapshot, url: str, api_key: str, stack: ExitStack) -> Served:
     """Return the app of this dialect.
 
     Parameters
@@ -92,6 +96,8 @@ def build(snapshot: Snapshot, url: str, api_key: str) -> Served:
         Where the app will answer, with a slash at its end.
     api_key : str
         The key that requests must carry.
+    stack : ExitStack
+        Removes the open data's tables when the server closes.
     """
     materials = [documents.Material(entry, snapshot) for entry in snapshot]
 
@@ -115,10 +121,15 @@ def build(snapshot: Snapshot, url: str, api_key: str) -> Served:
     routes = [Route("/heartbeat", heartbeat), Route("/heartbeat/", heartbeat)]
     for name, collection in _COLLECTIONS.items():
         routes += _routes(name, collection, documents.collection(name, materials))
+    routes += OpenData(snapshot, materials, stack).routes(OPEN_DATA)
     routes.append(Route("/{rest:path}", unsupported, methods=["GET", "POST", "PUT", "PATCH", "DELETE"]))
     app = Starlette(routes=routes)
     app.router.redirect_slashes = False
-    return Served(app=_Keyed(app, api_key), endpoints={"mp": url}, is_data=lambda path: path.startswith("/materials/"))
+    return Served(
+        app=_Keyed(app, api_key),
+        endpoints={"mp": url, "open_data": f"{url.rstrip('/')}{OPEN_DATA}"},
+        is_data=lambda path: path.startswith("/materials/"),
+    )
 
 
 def _routes(name: str, collection: _Collection, docs: Sequence[documents.Doc]) -> list[Route]:
@@ -163,14 +174,15 @@ def _routes(name: str, collection: _Collection, docs: Sequence[documents.Doc]) -
 
 
 class _Keyed:
-    """Lets requests with the right key through; the heartbeat is open, as the client asks for it without a key."""
+    """Lets requests with the right key through; heartbeat and open data need none, as with the real ones."""
 
     def __init__(self, app: ASGIApp, api_key: str) -> None:
         self._app = app
         self._api_key = api_key.encode("ascii")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"].rstrip("/") == "/heartbeat":
+        is_open = scope["type"] != "http" or scope["path"].rstrip("/") == "/heartbeat"
+        if is_open or scope["path"].startswith(f"{OPEN_DATA}/"):
             await self._app(scope, receive, send)
             return
         given = Request(scope).headers.get("x-api-key", "")

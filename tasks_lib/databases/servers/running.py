@@ -95,7 +95,9 @@ class RunningServer:
     def environment(self) -> dict[str, str]:
         """Return the environment variables that lead an unmodified client here."""
         if self.dialect is Dialect.MATERIALS_PROJECT:
-            return {"MP_API_ENDPOINT": self.url, "MP_API_KEY": self.api_key or ""}
+            # The client reads part of its data from S3; these two lead boto3 and Delta tables here as well.
+            open_data = {"AWS_ENDPOINT_URL": self.endpoints["open_data"], "AWS_ALLOW_HTTP": "true"}
+            return {"MP_API_ENDPOINT": self.url, "MP_API_KEY": self.api_key or "", **open_data}
         if self.dialect is Dialect.OQMD:
             return {"oqmd_url": self.url.rstrip("/")}
         return {"OPTIMADE_BASE_URLS": " ".join(self.endpoints.values())}
@@ -210,7 +212,7 @@ def _app(dialect: Dialect, snapshot: Snapshot, url: str, api_key: str | None, st
     if dialect is Dialect.MATERIALS_PROJECT:
         from tasks_lib.databases.servers import materials_project
 
-        return materials_project.build(snapshot, url, api_key or "")
+        return materials_project.build(snapshot, url, api_key or "", stack)
     if dialect is Dialect.OQMD:
         from tasks_lib.databases.servers import oqmd
 

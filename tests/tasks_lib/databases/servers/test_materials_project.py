@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -178,6 +179,61 @@ def test_environment_variables_alone_lead_the_client_here(materials_project: Run
         timeout=120,
     )
     assert ran.stdout.strip() == "7.8", ran.stderr
+
+
+OPEN_DATA_SCRIPT = """
+import json, sys, warnings
+from mp_api.client import MPRester
+with MPRester(mute_progress_bars=True, local_dataset_cache=sys.argv[1]) as m:
+    entries = m.get_entries_in_chemsys(["Mg", "Ti", "O"])
+    diagram = m.materials.thermo.get_phase_diagram_from_chemsys("Ti-O")
+    whole = m.materials.summary.search()
+    others = {n: len(getattr(m.materials, n).search()) for n in ("thermo", "elasticity", "magnetism", "provenance")}
+    try:
+        m.get_bandstructure_by_material_id("mp-9000012")
+    except Exception as error:
+        failed = f"{type(error).__name__}: {error}"
+    print(json.dumps({
+        "entries": len(entries),
+        "stable": sorted(e.reduced_formula for e in diagram.stable_entries),
+        "whole": sorted({doc.formula_pretty for doc in whole}),
+        "count": len(whole),
+        "others": others,
+        "failed": failed,
+    }))
+"""
+
+
+def test_phase_diagrams_and_whole_collections_come_from_the_open_data(
+    materials_project: RunningServer, small_snapshot: Snapshot, tmp_path: Path
+) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", OPEN_DATA_SCRIPT, str(tmp_path)],
+        env={"PATH": "", "HOME": str(tmp_path), **materials_project.environment()},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+    )
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout.splitlines()[-1])
+    assert found["entries"] == 7
+    assert found["stable"] == ["O2", "Ti", "TiO2"]
+    assert found["count"] == len(small_snapshot)
+    assert found["whole"] == sorted({entry.formula for entry in small_snapshot})
+    assert found["others"] == {"thermo": 20, "elasticity": 3, "magnetism": 3, "provenance": 20}
+    assert found["failed"].startswith("MPRestError")
+
+
+def test_open_data_are_read_only_and_stay_in_their_folder(materials_project: RunningServer) -> None:
+    base = f"{materials_project.endpoints['open_data']}/materialsproject-build"
+    assert httpx.put(f"{base}/x", content=b"x").status_code in (401, 405, 501)
+    for key in ("..%2f..%2f..%2fetc%2fpasswd", "collections", "absent"):
+        reply = httpx.get(f"{base}/{key}")
+        assert reply.status_code == 404
+        assert "NoSuchKey" in reply.text
+    listed = httpx.get(f"{materials_project.endpoints['open_data']}/..", params={"list-type": "2"})
+    assert "<Contents>" not in listed.text
 
 
 @pytest.mark.parametrize("name", MODELS)
