@@ -21,7 +21,7 @@ from prefect.artifacts import (
 
 from flows.links import link
 from tasks_lib.episodes import EpisodeWork, missing
-from tasks_lib.records import BlobRef, CriterionRecord, EpisodeResult, HandoffRecord, RunSummary, Verdict
+from tasks_lib.records import AgentRow, BlobRef, CriterionRecord, EpisodeResult, HandoffRecord, RunSummary, Verdict
 from tasks_lib.store import RunFolder, Store
 
 # The UI loads an artifact whole; the reference's policy is under 200 kB and 1000 rows.
@@ -65,6 +65,14 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.1f}"
 
 
+def _with_interval(row: AgentRow) -> str:
+    """Return the strict rate with its 95 % interval."""
+    if row.strict_interval is None:
+        return _percent(row.strict_rate)
+    low, high = row.strict_interval
+    return f"{_percent(row.strict_rate)} ({100 * low:.0f}–{100 * high:.0f})"
+
+
 def run_rows(summary: RunSummary) -> list[dict[str, Any]]:
     """Return the run's table, unfinished and VOID episodes first, at most as many rows as the UI can take."""
     order = {"VOID": 0, None: 1, "FAIL": 2, "PASS": 3}
@@ -88,20 +96,23 @@ def _row(result: EpisodeResult) -> dict[str, Any]:
 def run_text(store: Store, summary: RunSummary) -> str:
     """Return the run's summary as markdown: strict and conditional rate and the number of VOIDs side by side."""
     folder = RunFolder(store, summary.run_id)
+    # Few columns: the UI gives a table half of the page.
+    head = ("agent", "n", "PASS", "VOID", "score", "strict rate", "conditional", "steps, steps\\*", "FTR")
     rows = [
         (
-            cell(row.agent), row.episodes, row.passed, row.void, _percent(row.score), _percent(row.strict_rate),
-            "-" if row.strict_interval is None else " to ".join(_percent(bound) for bound in row.strict_interval),
-            _percent(row.conditional_rate), _number(row.steps), _number(row.steps_star),
+            cell(row.agent),
+            row.episodes,
+            row.passed,
+            row.void,
+            _percent(row.score),
+            _with_interval(row),
+            _percent(row.conditional_rate),
+            f"{_number(row.steps)}, {_number(row.steps_star)}",
             _percent(row.false_termination_rate),
         )
         for row in summary.rows
         if row.group == "all"
-    ]  # fmt: skip
-    head = (
-        "agent", "episodes", "passed", "VOID", "score", "strict rate", "95 % interval", "conditional rate", "steps",
-        "steps\\*", "FTR",
-    )  # fmt: skip
+    ]
     lines = [
         f"# Run {summary.run_id}",
         f"Benchmark **{cell(summary.benchmark)}**: {len(summary.episodes)} episodes, {summary.done} done, "
@@ -216,7 +227,7 @@ def episode_text(work: EpisodeWork, verdict: Verdict, handoffs: Iterable[Handoff
             for file in evidence.files
             if file.blob.media_type == "image/png"
         ]
-        if evidence.final.screenshot:
+        if evidence.final.screenshot and evidence.final.windows:
             lines.append(f"![final frame]({_blob_link(store, evidence.final.screenshot, 'final.png')})")
     return clipped("\n\n".join(lines) + "\n")
 
@@ -242,7 +253,7 @@ async def publish_episode(work: EpisodeWork) -> None:
                 description=f"handed from {record.stage} to {record.to_stage}",
             )
     for stage_id, evidence in sorted(missing(work).evidence.items()):
-        if evidence.final.screenshot:
+        if evidence.final.screenshot and evidence.final.windows:
             await acreate_image_artifact(
                 _blob_link(work.store, evidence.final.screenshot, f"{stage_id}.png"),
                 key=key(*base, "frame", stage_id),

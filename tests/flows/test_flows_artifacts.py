@@ -98,4 +98,4 @@ def test_the_three_rates_stand_side_by_side(store: Store) -> None:
         strict_interval=(0.15, 0.85), conditional_rate=2 / 3, steps=3.0, steps_star=None, false_termination_rate=None,
     )  # fmt: skip
     shown = run_text(store, summary([result(1, Outcome.PASS)], (row,)))
-    assert "| oracle | 4 | 2 | 1 | 50.0 % | 50.0 % | 15.0 % to 85.0 % | 66.7 % | 3.0 | - | - |" in shown
+    assert "| oracle | 4 | 2 | 1 | 50.0 % | 50.0 % (15–85) | 66.7 % | 3.0, - | - |" in shown

@@ -17,7 +17,7 @@ def run(name: str, outcomes: dict[str, Outcome | None]) -> RunSummary:
     results = tuple(
         EpisodeResult(
             id=episode, task_id=episode, agent="oracle", trial=1, modality=Modality.CODE, domain="xps",
-            outcome=outcome, void_reason=VoidReason.JUDGE if outcome is Outcome.VOID else None, points=1,
+            outcome=outcome, void_reason=VoidReason.EVALUATOR if outcome is Outcome.VOID else None, points=1,
             earned=int(outcome is Outcome.PASS),
         )
         for episode, outcome in outcomes.items()
