@@ -26,7 +26,6 @@ from tasks_lib.records.run import (
     AgentRow,
     EpisodeResult,
     EpisodeSpec,
-    RunBudget,
     RunManifest,
     RunSummary,
 )
@@ -112,7 +111,6 @@ __all__ = [
     "PlacedFile",
     "Provision",
     "Record",
-    "RunBudget",
     "RunManifest",
     "RunSummary",
     "SetupRecord",

@@ -45,24 +45,12 @@ class TransientEndpointError(EndpointError):
     """A model endpoint failed in a way that passes: 429, 5xx, a cut connection."""
 
 
-class BudgetExhaustedError(MatAssayError):
-    """The run's or the night's budget in tokens or money is spent."""
-
-
 class EvaluatorError(MatAssayError):
     """A getter or a metric broke: our fault, not the agent's."""
 
 
-class JudgeError(MatAssayError):
-    """A judge model gave no usable answer."""
-
-
 class HarnessTimeoutError(MatAssayError):
     """A limit of ours on our own work ran out."""
-
-
-class CancelledError(MatAssayError):
-    """A person or the orchestrator cancelled the episode."""
 
 
 class LowDiskError(MatAssayError):
@@ -98,12 +86,9 @@ ERROR_POLICY: tuple[tuple[type[BaseException], Policy], ...] = (
     (MachineLostError, Policy(Verb.RETRY, VoidReason.MACHINE_LOST)),
     (TransientEndpointError, Policy(Verb.RETRY, VoidReason.ENDPOINT)),
     (EndpointError, Policy(Verb.VOID, VoidReason.ENDPOINT)),
-    (BudgetExhaustedError, Policy(Verb.VOID, VoidReason.BUDGET)),
     (TaskError, Policy(Verb.VOID, VoidReason.TASK)),
     (EvaluatorError, Policy(Verb.VOID, VoidReason.EVALUATOR)),
-    (JudgeError, Policy(Verb.VOID, VoidReason.JUDGE)),
     (HarnessTimeoutError, Policy(Verb.VOID, VoidReason.TIMEOUT)),
-    (CancelledError, Policy(Verb.VOID, VoidReason.CANCELLED)),
     (asyncio.CancelledError, Policy(Verb.VOID, VoidReason.CANCELLED)),
     (KeyboardInterrupt, Policy(Verb.VOID, VoidReason.CANCELLED)),
     (LowDiskError, Policy(Verb.VOID, VoidReason.DISK_FULL)),

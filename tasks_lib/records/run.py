@@ -27,13 +27,6 @@ class EpisodeSpec(Record):
     variant: Slug | None = Field(default=None, description="near miss that the oracle plays, for proofs")
 
 
-class RunBudget(Record):
-    """Limits of a whole run; None is no limit."""
-
-    tokens: int | None = Field(default=None, gt=0)
-    cost: float | None = Field(default=None, gt=0, description="US dollars")
-
-
 class RunManifest(Document):
     """``manifest.json``: written once, before the first episode."""
 
@@ -44,7 +37,6 @@ class RunManifest(Document):
     episodes: tuple[EpisodeSpec, ...] = Field(min_length=1)
     task_set_digest: Sha256
     machine: MachineSettings
-    budget: RunBudget = RunBudget()
     versions: dict[Text, Text] = Field(default_factory=dict)
     settings: dict[Text, JsonValue] = Field(default_factory=dict, description="what the agents were given, no secrets")
     command: tuple[Text, ...] = Field(default=(), description="the command line, for the resume hint")
@@ -76,7 +68,9 @@ class EpisodeResult(Record):
     earned: int = Field(ge=0)
     steps: int | None = Field(default=None, ge=0)
     self_ended: bool | None = Field(default=None, description="the agent ended the episode itself")
-    seconds: MaybeFloat = Field(default=None, description="provisioning, set-up and steps of the attempt that counts, s")
+    seconds: MaybeFloat = Field(
+        default=None, description="machine, set-up and steps of the attempt that counts, s"
+    )
     attempt: int = Field(default=0, ge=0)
     message: Text = ""
 

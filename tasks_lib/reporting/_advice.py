@@ -11,11 +11,9 @@ ADVICE: dict[VoidReason, str] = {
     "if it comes back, prove the task with `matassay prove --task`.",
     VoidReason.MACHINE_LOST: "The machine stopped answering. Check memory and load of the host, then retry.",
     VoidReason.ENDPOINT: "The model endpoint failed. Check its address, key and quota in matassay.toml, then retry.",
-    VoidReason.BUDGET: "The run's budget is spent. Raise it in matassay.toml and resume the run.",
     VoidReason.TASK: "The task file cannot be read or has changed since the run began. Run `matassay lint`.",
     VoidReason.EVALUATOR: "The evaluator broke; the agent is not to blame. Mend it, then `matassay rescore` the run: "
     "the evidence is stored.",
-    VoidReason.JUDGE: "The judge model gave no usable answer. Check its endpoint, then `matassay rescore` the run.",
     VoidReason.TIMEOUT: "A limit of the harness ran out. Check the load of the host, then retry.",
     VoidReason.CANCELLED: "The episode was cancelled. Resume the run to do it.",
     VoidReason.DISK_FULL: "The disk is full. Free some room or move the store, then retry.",

@@ -188,19 +188,12 @@ def _void_group(reason: VoidReason, found: Sequence[EpisodeResult]) -> VoidGroup
 def _facts(manifest: RunManifest) -> tuple[tuple[str, Any], ...]:
     machine = manifest.machine
     size = f"{machine.width}×{machine.height} pixels, {machine.memory_mb} MiB, {machine.processes} processes"
-    budget = manifest.budget
-    limits = []
-    if budget.tokens is not None:
-        limits.append(f"{budget.tokens:,} tokens")
-    if budget.cost is not None:
-        limits.append(f"{budget.cost:g} US dollars")
     return (
         ("Run", manifest.run_id),
         ("Begun", manifest.created),
         ("Seed", manifest.seed),
         ("Task set", manifest.task_set_digest),
         ("Machine", f"{machine.provider}, {size}, {'isolated' if machine.isolated else 'NOT isolated'}"),
-        ("Budget", ", ".join(limits) or "no limit"),
         ("Versions", dict(sorted(manifest.versions.items()))),
         ("Settings", dict(sorted(manifest.settings.items()))),
         ("Command", " ".join(manifest.command)),

@@ -10,14 +10,11 @@ from tasks_lib.records.errors import ERROR_POLICY, MatAssayError, Policy, policy
 
 WANTED = {
     "ActionError": (Verb.FAIL, VoidReason.INTERNAL),
-    "BudgetExhaustedError": (Verb.VOID, VoidReason.BUDGET),
-    "CancelledError": (Verb.VOID, VoidReason.CANCELLED),
     "ConfigurationError": (Verb.VOID, VoidReason.INTERNAL),
     "EndpointError": (Verb.VOID, VoidReason.ENDPOINT),
     "EvaluatorError": (Verb.VOID, VoidReason.EVALUATOR),
     "HarnessTimeoutError": (Verb.VOID, VoidReason.TIMEOUT),
     "InitialiseError": (Verb.RETRY, VoidReason.INITIALISE),
-    "JudgeError": (Verb.VOID, VoidReason.JUDGE),
     "LeaseHeldError": (Verb.VOID, VoidReason.STORE),
     "LowDiskError": (Verb.VOID, VoidReason.DISK_FULL),
     "MachineLostError": (Verb.RETRY, VoidReason.MACHINE_LOST),
@@ -80,6 +77,6 @@ def test_a_full_disk_is_seen_however_deep(number, depth, outer):
 
 
 def test_an_error_that_only_followed_a_full_disk_is_judged_by_itself():
-    error = errors.JudgeError("another matter")
+    error = errors.EvaluatorError("another matter")
     error.__context__ = OSError(errno.ENOSPC, "handled")
-    assert policy_for(error).reason is VoidReason.JUDGE
+    assert policy_for(error).reason is VoidReason.EVALUATOR
