@@ -1,8 +1,8 @@
 """The open-data buckets that the Materials Project's client reads beside REST: Delta tables over a small face of S3.
 
 The client takes pre-built phase diagrams, and whole collections (a search without any condition), from S3 and not from
-REST. With ``AWS_ENDPOINT_URL`` set to this face it finds both here. The tables are built at the first request, with
-the client's own schema, and hold what the snapshot knows. Every other key is absent, as S3 says it.
+REST. With ``AWS_ENDPOINT_URL`` set to this face it finds both here. A table is built when it is first asked for, with
+the client's own schema, and holds what the snapshot knows. Every other key is absent, as S3 says it.
 """
 
 from __future__ import annotations
@@ -27,14 +27,20 @@ BUCKET = "materialsproject-build"
 PHASE_DIAGRAMS = "objects/phase-diagrams"
 # The client's mixed scheme is its default; a snapshot has one scale, so both names lead to the same hull.
 THERMO_TYPES = (documents.THERMO_TYPE, "GGA_GGA+U_R2SCAN")
-_MODELS = {
-    "core": ("materials", "emmet.core.material", "MaterialsDoc"),
-    "summary": ("summary", "emmet.core.summary", "SummaryDoc"),
-    "thermo": ("thermo", "emmet.core.thermo", "ThermoDoc"),
-    "electronic_structure": ("electronic-structure", "emmet.core.electronic_structure", "ElectronicStructureDoc"),
-    "elasticity": ("elasticity", "emmet.core.elasticity", "ElasticityDoc"),
-    "magnetism": ("magnetism", "emmet.core.magnetism", "MagnetismDoc"),
-    "provenance": ("provenance", "emmet.core.provenance", "ProvenanceDoc"),
+# Table to collection and the model whose schema the client reads it with.
+_TABLES = {
+    PHASE_DIAGRAMS: ("", "", ""),
+    "collections/materials": ("core", "emmet.core.material", "MaterialsDoc"),
+    "collections/summary": ("summary", "emmet.core.summary", "SummaryDoc"),
+    "collections/thermo": ("thermo", "emmet.core.thermo", "ThermoDoc"),
+    "collections/electronic-structure": (
+        "electronic_structure",
+        "emmet.core.electronic_structure",
+        "ElectronicStructureDoc",
+    ),
+    "collections/elasticity": ("elasticity", "emmet.core.elasticity", "ElasticityDoc"),
+    "collections/magnetism": ("magnetism", "emmet.core.magnetism", "MagnetismDoc"),
+    "collections/provenance": ("provenance", "emmet.core.provenance", "ProvenanceDoc"),
 }
 
 
@@ -57,6 +63,7 @@ class OpenData:
         self._stack = stack
         self._lock = threading.Lock()
         self._root: Path | None = None
+        self._made: set[str] = set()
 
     def routes(self, prefix: str) -> list[Route]:
         """Return the routes of the face under a prefix such as ``/open-data``."""
@@ -67,18 +74,18 @@ class OpenData:
         ]
 
     async def _object(self, request: Request) -> Response:
-        root = await run_in_threadpool(self._built)
         bucket, key = request.path_params["bucket"], request.path_params["key"]
+        root = await run_in_threadpool(self._holding, key)
         path = (root / bucket / key).resolve()
         if not (path.is_relative_to(root) and path.is_file()):
             return _xml(f"<Error><Code>NoSuchKey</Code><Key>{escape(key[:500])}</Key></Error>", 404)
         return FileResponse(path, media_type="application/octet-stream")
 
     async def _list(self, request: Request) -> Response:
-        root = await run_in_threadpool(self._built)
-        bucket = root / request.path_params["bucket"]
         prefix, after = request.query_params.get("prefix", ""), request.query_params.get("start-after", "")
         delimiter = request.query_params.get("delimiter")
+        root = await run_in_threadpool(self._holding, prefix)
+        bucket = root / request.path_params["bucket"]
         keys, folders = [], set()
         for path in (
             sorted(one for one in bucket.rglob("*") if one.is_file()) if bucket.resolve().parent == root else []
@@ -104,33 +111,37 @@ class OpenData:
             200,
         )
 
-    def _built(self) -> Path:
+    def _holding(self, key: str) -> Path:
+        """Return the folder of the buckets, with the table that a key or prefix lies in built."""
         with self._lock:
             if self._root is None:
-                folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="open-data-"))
-                root = Path(folder).resolve()
-                self._build(root / BUCKET)
-                self._root = root
+                self._root = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="open-data-"))).resolve()
+            name = next((one for one in _TABLES if f"{key}/".startswith(f"{one}/")), None)
+            if name is not None and name not in self._made:
+                self._make(name, self._root / BUCKET / name)
+                self._made.add(name)
             return self._root
 
-    def _build(self, bucket: Path) -> None:
+    def _make(self, table: str, folder: Path) -> None:
         from importlib import import_module
 
         import pyarrow as pa
         from emmet.core.arrow import arrowize
 
-        diagrams, schema = _phase_diagrams(self._materials, self._version)
-        _write(bucket / PHASE_DIAGRAMS, diagrams, schema)
-        for name, (folder, module, model_name) in _MODELS.items():
-            model = getattr(import_module(module), model_name)
-            schema = pa.schema(arrowize(model)).insert(0, pa.field("version", pa.string()))
-            rows = []
-            for doc in documents.collection(name, self._materials):
-                # The model wants a truth value where the snapshot knows none; the field's default says the least.
-                known = {key: value for key, value in doc.items() if value is not None}
-                dumped = model.model_validate({"theoretical": True, **known}).model_dump(context={"format": "arrow"})
-                rows.append({"version": self._version, **dumped})
-            _write(bucket / "collections" / folder, rows, schema, partitioned=True)
+        if table == PHASE_DIAGRAMS:
+            diagrams, schema = _phase_diagrams(self._materials, self._version)
+            _write(folder, diagrams, schema)
+            return
+        name, module, model_name = _TABLES[table]
+        model = getattr(import_module(module), model_name)
+        schema = pa.schema(arrowize(model)).insert(0, pa.field("version", pa.string()))
+        rows = []
+        for doc in documents.collection(name, self._materials):
+            # The model wants a truth value where the snapshot knows none; the field's default says the least.
+            known = {key: value for key, value in doc.items() if value is not None}
+            dumped = model.model_validate({"theoretical": True, **known}).model_dump(context={"format": "arrow"})
+            rows.append({"version": self._version, **dumped})
+        _write(folder, rows, schema, partitioned=True)
 
 
 def _phase_diagrams(materials: Sequence[documents.Material], version: str) -> tuple[list[dict[str, Any]], Any]:

@@ -7,10 +7,12 @@ heartbeat needs the key in ``X-API-KEY``. Phase diagrams and whole collections t
 
 from __future__ import annotations
 
+import functools
 import hmac
-from collections.abc import Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -120,7 +122,7 @@ def build(snapshot: Snapshot, url: str, api_key: str, stack: ExitStack) -> Serve
 
     routes = [Route("/heartbeat", heartbeat), Route("/heartbeat/", heartbeat)]
     for name, collection in _COLLECTIONS.items():
-        routes += _routes(name, collection, documents.collection(name, materials))
+        routes += _routes(name, collection, functools.cache(partial(documents.collection, name, materials)))
     routes += OpenData(snapshot, materials, stack).routes(OPEN_DATA)
     routes.append(Route("/{rest:path}", unsupported, methods=["GET", "POST", "PUT", "PATCH", "DELETE"]))
     app = Starlette(routes=routes)
@@ -132,9 +134,8 @@ def build(snapshot: Snapshot, url: str, api_key: str, stack: ExitStack) -> Serve
     )
 
 
-def _routes(name: str, collection: _Collection, docs: Sequence[documents.Doc]) -> list[Route]:
+def _routes(name: str, collection: _Collection, docs: Callable[[], list[documents.Doc]]) -> list[Route]:
     readers = queries.readers_for(collection.special, collection.numeric)
-    by_number = {mp_number(doc["material_id"]): doc for doc in docs}
 
     async def search(request: Request) -> Response:
         try:
@@ -143,7 +144,7 @@ def _routes(name: str, collection: _Collection, docs: Sequence[documents.Doc]) -
             return JSONResponse({"detail": str(error)}, 400)
         except queries.UnprocessableError as error:
             return JSONResponse({"detail": error.detail}, 422)
-        data, total = queries.answer(query, docs, keep_order_of_ids=name == "summary")
+        data, total = queries.answer(query, docs(), keep_order_of_ids=name == "summary")
         meta = {
             "api_version": EMMET_VERSION,
             "time_stamp": now().isoformat(),
@@ -156,7 +157,8 @@ def _routes(name: str, collection: _Collection, docs: Sequence[documents.Doc]) -
     async def single(request: Request) -> Response:
         material_id = f"mp-{request.path_params['digits_or_letters']}"
         try:
-            doc = by_number.get(mp_number(material_id))
+            number = mp_number(material_id)
+            doc = next((one for one in docs() if mp_number(one["material_id"]) == number), None)
         except ValueError:
             doc = None
         if doc is None:

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import logging
 import re
-import tempfile
 import uuid
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -148,6 +146,8 @@ def build_provider(provider: Provider, snapshot: Snapshot, base_url: str, stack:
     ConfigurationError
         If the `optimade` package is not installed.
     """
+    # Left alone, the package logs to the console and to a folder of the whole machine, from its import on.
+    logging.getLogger("optimade").addHandler(logging.NullHandler())
     try:
         from optimade.server import create_app as factory
         from optimade.server.entry_collections.mongo import get_mongo_client
@@ -156,14 +156,13 @@ def build_provider(provider: Provider, snapshot: Snapshot, base_url: str, stack:
         msg = "the OPTIMADE dialect needs the package 'optimade[server]': install matassay with the extra 'databases'"
         raise ConfigurationError(msg) from error
 
-    config = _settings(provider, base_url, Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="optimade-"))))
-    logger = logging.getLogger(f"optimade.{config.mongo_database}")
-    logger.propagate = False
+    config = _settings(provider, base_url)
+    logging.getLogger(f"optimade.{config.mongo_database}").addHandler(logging.NullHandler())
     app = factory.create_app(config, logger_tag=config.mongo_database)
     # The factory grows its own module's list on every call, and a second app would get /v1/versions.
     while versions in factory.MAIN_ENDPOINTS:
         factory.MAIN_ENDPOINTS.remove(versions)
-    stack.callback(_forget, logger, lambda: get_mongo_client(config).drop_database(config.mongo_database))
+    stack.callback(lambda: get_mongo_client(config).drop_database(config.mongo_database))
     covered = [entry for entry in snapshot if provider.covers(entry)]
     collections = app.state.entry_collections
     for one in collections.values():
@@ -220,7 +219,7 @@ def _depth(text: str) -> int:
     return deepest + text.count("NOT")
 
 
-def _settings(provider: Provider, base_url: str, folder: Path) -> ServerConfig:
+def _settings(provider: Provider, base_url: str) -> ServerConfig:
     from optimade.server.config import ServerConfig
 
     return ServerConfig.model_validate(
@@ -232,8 +231,6 @@ def _settings(provider: Provider, base_url: str, folder: Path) -> ServerConfig:
             "page_limit": PAGE_LIMIT,
             "page_limit_max": LARGEST_PAGE,
             "base_url": base_url,
-            "log_dir": folder,
-            "log_level": "critical",
             "provider": {
                 "prefix": provider.prefix,
                 "name": provider.title,
@@ -254,10 +251,3 @@ def _described(name: str, of: str) -> dict[str, str]:
     if kind and kind.unit:
         described["unit"] = kind.unit
     return described
-
-
-def _forget(logger: logging.Logger, drop: Callable[[], None]) -> None:
-    drop()
-    for handler in list(logger.handlers):
-        logger.removeHandler(handler)
-        handler.close()

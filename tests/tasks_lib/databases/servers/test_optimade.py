@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import httpx
 import pytest
 from optimade.adapters import Structure
@@ -133,6 +135,16 @@ def test_a_path_outside_the_providers_names_them(optimade: RunningServer) -> Non
     reply = httpx.get(f"{optimade.url}v1/structures")
     assert reply.status_code == 501
     assert optimade.endpoints["binaries"] in reply.json()["errors"][0]["detail"]
+
+
+def test_nothing_is_logged_outside(small_snapshot: Snapshot, capfd: pytest.CaptureFixture[str]) -> None:
+    with start("optimade", small_snapshot) as server:
+        httpx.get(f"{server.endpoints['crystals']}/v1/structures?filter=wrong")
+    assert capfd.readouterr() == ("", "")
+    names = [name for name in logging.Logger.manager.loggerDict if name.partition(".")[0] == "optimade"]
+    assert names
+    handlers = [handler for name in names for handler in logging.getLogger(name).handlers]
+    assert not [handler for handler in handlers if isinstance(handler, logging.FileHandler)]
 
 
 def test_a_closed_server_leaves_no_structures_behind(small_snapshot: Snapshot) -> None:
