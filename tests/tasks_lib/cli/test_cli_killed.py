@@ -29,11 +29,17 @@ def _machines() -> None:
         pytest.skip("; ".join(problems))
 
 
+@pytest.fixture(scope="module")
+def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The state folder of all runs here: the orchestrator's database is made once, and outlives every kill."""
+    return tmp_path_factory.mktemp("state")
+
+
 class Runner:
     """`matassay run … --json` in a process of its own."""
 
-    def __init__(self, folder: Path, *words: str) -> None:
-        environ = {**os.environ, "MATASSAY_STATE": str(folder / "state")}
+    def __init__(self, folder: Path, state: Path, *words: str) -> None:
+        environ = {**os.environ, "MATASSAY_STATE": str(state)}
         self.mark = str(folder)
         environ["MATASSAY_TEST_MARK"] = self.mark
         self.process = subprocess.Popen(
@@ -108,17 +114,17 @@ def _wait_until_gone(processes: list[psutil.Process]) -> list[psutil.Process]:
 
 
 @pytest.mark.timeout(900)
-def test_kill_9_in_every_phase_then_the_same_command_again(tmp_path: Path) -> None:
+def test_kill_9_in_every_phase_then_the_same_command_again(tmp_path: Path, state: Path) -> None:
     words = ("--taskdefs", str(FIXTURES / "one_stage"), "--agent", "oracle", "--resume", "night")
     store = Store.open(str(tmp_path / "store"))
     for phase in PHASES:
-        runner = Runner(tmp_path, *words)
+        runner = Runner(tmp_path, state, *words)
         seen = runner.kill_in(phase)
         assert seen, "the command said nothing before it ended"
         assert _wait_until_gone(runner.descendants()) == []
         assert _wait_until_gone(_machine_processes(store)) == []
 
-    last = Runner(tmp_path, *words)
+    last = Runner(tmp_path, state, *words)
     code, seen, errors = last.finish()
     assert code == 0, errors
     # Killed in `evaluate`: the evidence was there, so the last command needs no machine.
@@ -136,7 +142,7 @@ def test_kill_9_in_every_phase_then_the_same_command_again(tmp_path: Path) -> No
         for step in store.read_lines(attempt.stage().trajectory, Step):
             assert step.index >= 1
 
-    again = Runner(tmp_path, *words)
+    again = Runner(tmp_path, state, *words)
     before = {path: store.read_bytes(path) for path in store.list(run.episode(summary.episodes[0].id).path)}
     code, seen, errors = again.finish()
     assert code == 0, errors
@@ -144,9 +150,9 @@ def test_kill_9_in_every_phase_then_the_same_command_again(tmp_path: Path) -> No
     assert {path: store.read_bytes(path) for path in before} == before
 
 
-def test_an_interrupt_keeps_what_is_done_and_prints_how_to_go_on(tmp_path: Path) -> None:
+def test_an_interrupt_keeps_what_is_done_and_prints_how_to_go_on(tmp_path: Path, state: Path) -> None:
     words = ("--taskdefs", str(FIXTURES / "one_stage"), "--agent", "oracle", "--resume", "night")
-    runner = Runner(tmp_path, *words)
+    runner = Runner(tmp_path, state, *words)
     for event in runner.events():
         if event["event"] == "phase-started" and event["phase"] == "act":
             runner.process.send_signal(signal.SIGINT)
@@ -157,18 +163,18 @@ def test_an_interrupt_keeps_what_is_done_and_prints_how_to_go_on(tmp_path: Path)
     assert "Traceback" not in errors
     assert _wait_until_gone(runner.descendants()) == []
 
-    resumed = Runner(tmp_path, "--resume", "night", "--taskdefs", str(FIXTURES / "one_stage"))
+    resumed = Runner(tmp_path, state, "--resume", "night", "--taskdefs", str(FIXTURES / "one_stage"))
     code, seen, errors = resumed.finish()
     assert code == 0, errors
     assert seen[-1]["done"] == 1
 
 
-def test_one_broken_task_does_not_stop_the_others(tmp_path: Path) -> None:
+def test_one_broken_task_does_not_stop_the_others(tmp_path: Path, state: Path) -> None:
     root = Path(shutil.copytree(FIXTURES / "one_stage", tmp_path / "tasks"))
     broken = root / "open" / "powder" / "unreadable"
     broken.mkdir()
     (broken / "task.yaml").write_text("task: [", encoding="utf-8")
-    code, seen, errors = Runner(tmp_path, "--taskdefs", str(root), "--agent", "oracle").finish()
+    code, seen, errors = Runner(tmp_path, state, "--taskdefs", str(root), "--agent", "oracle").finish()
     assert code == 1, "VOID episodes end with 1"
     summary = seen[-1]
     assert (summary["done"], summary["void"]) == (1, 1)
