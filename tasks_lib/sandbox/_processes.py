@@ -7,18 +7,16 @@ import signal
 import time
 from pathlib import Path
 
+from tasks_lib.sandbox.guest._system import read_process
+
 _TICKS = os.sysconf("SC_CLK_TCK")
 VARIABLE = "MATASSAY_MACHINE"
 
 
 def start_time(pid: int) -> float | None:
     """Return when a process started, s since boot; None where there is no such process or it is a zombie."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    fields = text[text.rindex(")") + 2 :].split()
-    return None if fields[0] in "ZX" else int(fields[19]) / _TICKS
+    seen = read_process(pid)
+    return None if seen is None or seen.state in "ZX" else seen.start / _TICKS
 
 
 def is_alive(pid: int, started: float) -> bool:

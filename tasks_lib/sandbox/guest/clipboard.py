@@ -64,7 +64,6 @@ class Clipboard:
         self._contents: dict[int, bytes] = {}
         self._sending: list[_Sending] = []
         self._reading: _Reading | None = None
-        self._taken = threading.Event()
         self._changes = 0
         self._display.xfixes_query_version()
         mask = 1  # XFixesSetSelectionOwnerNotifyMask

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -62,7 +63,7 @@ class Windows:
         found = self._cardinals(self._display.create_resource_object("window", focused[0]), "_NET_WM_PID")
         return found[0] if found else None
 
-    def wait_for(self, title: str, seconds: float, check: Any = None) -> Window:
+    def wait_for(self, title: str, seconds: float, check: Callable[[], None]) -> Window:
         """Wait until a mapped window's title contains `title` (case does not count).
 
         Raises
@@ -81,8 +82,7 @@ class Windows:
                 shown = ", ".join(repr(window.title) for window in windows) or "none"
                 msg = f"no window whose title contains {title!r} within {seconds:g} s; open windows: {shown}"
                 raise RefusedError(msg, "no-window")
-            if check is not None:
-                check()
+            check()
             time.sleep(_POLL)
 
     def find(self, name: str) -> Window:
@@ -125,9 +125,9 @@ class Windows:
         """Ask a window to close, as its close button does; it may show a dialog instead."""
         self._ask(window.id, "_NET_CLOSE_WINDOW", [X.CurrentTime, 2])
 
-    def _until(self, true: Any, seconds: float = 1.0) -> None:
+    def _until(self, done: Callable[[], bool], seconds: float = 1.0) -> None:
         end = time.monotonic() + seconds
-        while time.monotonic() < end and not true():
+        while time.monotonic() < end and not done():
             time.sleep(0.01)
 
     def _ask(self, number: int, message: str, data: list[int]) -> None:
