@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final, TypeVar
 
 from tasks_lib.records import Json
@@ -211,15 +211,11 @@ def describe() -> dict[str, list[dict[str, Any]]]:
             if entry.kind == "getter"
             else {"needs_want": entry.needs_want, "takes_tolerance": entry.takes_tolerance}
         )
-        arguments = [
-            {"name": a.name, "type": a.type, "required": a.required, "default": a.default, "what": a.what}
-            for a in entry.arguments
-        ]
         return {
             "name": entry.name,
             "summary": entry.summary,
             "details": entry.details,
-            "arguments": arguments,
+            "arguments": [asdict(argument) for argument in entry.arguments],
             **flags,
         }
 

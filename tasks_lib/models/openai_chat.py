@@ -109,11 +109,6 @@ class OpenAIChat:
         """How pictures are to be prepared for it."""
         return self._settings.image
 
-    @property
-    def redactor(self) -> Redactor:
-        """Knows the key and the other secrets of the environment."""
-        return self._redactor
-
     def complete(self, messages: Sequence[Message], *, seconds: float | None = None) -> Completion:
         """Ask once, and again while the failure is one that passes; see `ChatModel.complete`."""
         started = self._clock()

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from tasks_lib.models.redaction import Redactor
 from tasks_lib.models.settings import ImageSettings
 from tasks_lib.records import Usage
 from tasks_lib.records.errors import TransientEndpointError
@@ -93,10 +92,6 @@ class ChatModel(Protocol):
     @property
     def image(self) -> ImageSettings:
         """How pictures are to be prepared for it."""
-
-    @property
-    def redactor(self) -> Redactor:
-        """Knows the secrets that the model's client holds."""
 
     def complete(self, messages: Sequence[Message], *, seconds: float | None = None) -> Completion:
         """Ask once.

@@ -33,19 +33,16 @@ class Redactor:
         self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
 
     @classmethod
-    def from_environment(cls, environ: Mapping[str, str] | None = None, names: Iterable[str] = ()) -> Redactor:
-        """Hide the values of the variables that are named or whose names say that they are secret.
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> Redactor:
+        """Hide the values of the variables whose names say that they are secret.
 
         Parameters
         ----------
         environ : mapping, optional
             The environment; the process's own by default.
-        names : iterable of str
-            Variables that are secret whatever their names look like.
         """
         found = os.environ if environ is None else environ
-        wanted = set(names)
-        return cls(value for name, value in found.items() if name in wanted or _NAME.search(name))
+        return cls(value for name, value in found.items() if _NAME.search(name))
 
     def __or__(self, other: Redactor) -> Redactor:
         """Hide what either hides."""

@@ -26,6 +26,7 @@ from tasks_lib.records import (
     Task,
 )
 from tasks_lib.taskdefs._yaml import Path
+from tasks_lib.taskdefs.findings import shown
 
 _STAGE_KEYS = (
     "instruction",
@@ -197,7 +198,7 @@ class _Reader:
             for key in wrong:
                 self.problem(path, f"key {key!r}", "put the key in quotes")
             return {key: item for key, item in value.items() if isinstance(key, str)}
-        self.problem(path, f"{_dotted(path)} is {_short(value)}", "write a mapping of `name: value` lines")
+        self.problem(path, f"{_dotted(path)} is {shown(value)}", "write a mapping of `name: value` lines")
         return {}
 
     def pairs(self, form: Mapping[str, Any], key: str, path: Path) -> list[tuple[str, Any]]:
@@ -206,7 +207,7 @@ class _Reader:
     def items(self, form: Mapping[str, Any], key: str, path: Path) -> list[tuple[Any, Path]]:
         value = form.get(key, [])
         if not isinstance(value, list):
-            self.problem((*path, key), f"{key} is {_short(value)}", "write a list, each item behind a dash")
+            self.problem((*path, key), f"{key} is {shown(value)}", "write a list, each item behind a dash")
             return []
         return [(item, (*path, key, index)) for index, item in enumerate(value)]
 
@@ -227,7 +228,7 @@ class _Reader:
                 around = at[: len(path) + 1]
                 if len(around) > len(path) and any(old.path[: len(around)] == around for old in known):
                     continue
-                got = "missing" if detail["type"] == "missing" else _short(detail["input"])
+                got = "missing" if detail["type"] == "missing" else shown(detail["input"])
                 self.problem(at, f"{_dotted(at)} is {got}", detail["msg"].removeprefix("Value error, "))
             return None
 
@@ -241,8 +242,3 @@ def _with_arguments(form: Mapping[str, Any], known: frozenset[str]) -> dict[str,
 
 def _dotted(path: Path) -> str:
     return ".".join(str(part) for part in path) or "the document"
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."

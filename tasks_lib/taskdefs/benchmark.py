@@ -11,7 +11,7 @@ from tasks_lib.records import Modality, Record
 from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.records.identifiers import Slug
 from tasks_lib.taskdefs._yaml import YamlProblem, read_yaml
-from tasks_lib.taskdefs.findings import Finding, TaskFileError
+from tasks_lib.taskdefs.findings import Finding, TaskFileError, shown
 from tasks_lib.taskdefs.taskset import BENCHMARKS, TaskSet, find_root
 
 
@@ -131,4 +131,4 @@ def load_benchmark(name: str, root: str | Path | None = None) -> Benchmark:
 
 def _value(detail: Any) -> str:
     where = ".".join(str(part) for part in detail["loc"]) or "the document"
-    return f"{where} is {'missing' if detail['type'] == 'missing' else repr(detail['input'])[:80]}"
+    return f"{where} is {'missing' if detail['type'] == 'missing' else shown(detail['input'])}"

@@ -47,6 +47,12 @@ class Finding:
         return f"{self.file}:{self.line}: {self.severity} [{self.rule}] {self.value}: {self.fix}"
 
 
+def shown(value: object, most: int = 80) -> str:
+    """Write a value as a finding shows it, cut where it is longer than `most` characters."""
+    text = repr(value)
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
 class TaskFileError(TaskError):
     """A task that cannot be used, with every finding that says why.
 

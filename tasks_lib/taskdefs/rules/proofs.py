@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tasks_lib.records import Task
 from tasks_lib.records.errors import TaskError
 from tasks_lib.taskdefs._folder import TaskFolder
-from tasks_lib.taskdefs.findings import Severity
+from tasks_lib.taskdefs.findings import Severity, shown
 from tasks_lib.taskdefs.rules.registry import Broken, Known, rule
 from tasks_lib.taskdefs.transcript import split_transcript
 
@@ -85,9 +85,9 @@ def _near_miss_text(folder: TaskFolder, task: Task, _known: Known) -> Iterator[B
         for old, new in miss.replace.items():
             at = ("near_misses", index, "replace", old)
             if not old or not any(old in text for text in oracles.values()):
-                yield Broken(f"{miss.id}: {_short(old)} is not in the oracle", "copy the text from the oracle", at)
+                yield Broken(f"{miss.id}: {shown(old)} is not in the oracle", "copy the text from the oracle", at)
             elif old == new:
-                yield Broken(f"{miss.id}: {_short(old)} is replaced by itself", "write the mistake", at)
+                yield Broken(f"{miss.id}: {shown(old)} is replaced by itself", "write the mistake", at)
 
 
 @rule("near-miss-criterion", "A near miss names criteria of the task.")
@@ -105,7 +105,3 @@ def _replies(text: str) -> tuple[str, ...]:
         return split_transcript(text)
     except TaskError:
         return ()  # rule `transcript` says so
-
-
-def _short(text: str) -> str:
-    return repr(text if len(text) <= 60 else text[:57] + "...")

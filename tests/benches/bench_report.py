@@ -1,4 +1,4 @@
-"""Time of a report over many episodes: `python tests/tasks_lib/reporting/bench_report.py [trials]`."""
+"""Time of a report over many episodes: `python tests/benches/bench_report.py [trials]`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 from tasks_lib.reporting import write_report
 from tasks_lib.store import Store
 
-sys.path.insert(0, str(Path(__file__).parent))
-import builder  # the folder of this file is on the path, above
+sys.path.insert(0, str(Path(__file__).parents[1] / "tasks_lib" / "reporting"))
+import builder  # the folder above holds it
 
 
 def main() -> None:
