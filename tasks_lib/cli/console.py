@@ -13,7 +13,8 @@ import typer
 from rich.console import Console
 
 from tasks_lib.records import clean_json
-from tasks_lib.records.errors import ConfigurationError
+from tasks_lib.records.errors import MatAssayError
+from tasks_lib.reporting import scrub
 
 out = Console(highlight=False, soft_wrap=False)
 err = Console(stderr=True, highlight=False)
@@ -29,7 +30,11 @@ class Exit(IntEnum):
 
 
 def say(text: str) -> None:
-    """Print a remark for a person; a console of another encoding loses signs, never the message."""
+    """Print a remark for a person; a console of another encoding loses signs, never the message.
+
+    Parts of it may have been written by an agent, a program of its or a model's endpoint: escapes are shown, not sent.
+    """
+    text = scrub(text)
     try:
         err.print(text, markup=False)
     except UnicodeEncodeError:
@@ -44,9 +49,18 @@ def print_json(value: Any) -> None:
 
 @contextlib.contextmanager
 def explained() -> Iterator[None]:
-    """Turn an error of the user's into its message and exit code 2, without a trace."""
+    """Turn an error that the user can mend into its message and exit code 2, without a trace.
+
+    That is every error of ours, whose message says what to do, and what the system says of a file or a folder. A bug
+    keeps its trace.
+    """
     try:
         yield
-    except ConfigurationError as error:
+    except BrokenPipeError:
+        raise  # nobody reads any more: the one who runs the command line ends it
+    except MatAssayError as error:
         say(f"matassay: {error}")
+        raise typer.Exit(Exit.WRONG_USE) from error
+    except OSError as error:
+        say(f"matassay: {error}: check that the place is there, has room and may be used")
         raise typer.Exit(Exit.WRONG_USE) from error

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from tasks_lib.episodes import Event
 from tasks_lib.records import Outcome
+from tasks_lib.reporting import scrub
 
 _STYLE = {Outcome.PASS: "green", Outcome.FAIL: "yellow", Outcome.VOID: "red"}
 
@@ -63,7 +64,9 @@ class LiveTable:
         outcome = event.outcome or Outcome.VOID
         self._progress.advance(self._bar)
         shown = f"VOID({event.reason})" if outcome is Outcome.VOID else outcome.value
-        line = Text.assemble((f"{shown:<6}", _STYLE[outcome]), " ", event.episode_id, "  ", (event.message, "dim"))
+        line = Text.assemble(
+            (f"{shown:<6}", _STYLE[outcome]), " ", event.episode_id, "  ", (_one_line(event.message), "dim")
+        )
         line.truncate(max(40, self._console.width), overflow="ellipsis")
         self._console.print(line)
 
@@ -85,3 +88,8 @@ class LiveTable:
                     Text(name, style="cyan"), stage, phase, f"step {steps}" if steps and phase == "act" else ""
                 )
         return Group(self._progress, counts, table)
+
+
+def _one_line(text: str) -> str:
+    """Make a message one line without escapes: parts of it may be an agent's or an endpoint's."""
+    return " ".join(scrub(text).split())

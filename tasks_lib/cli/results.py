@@ -47,8 +47,18 @@ def rescore(
         conclude(place, run_id, taskdefs_root(taskdefs))
     changed = [change for change in changes if change.changed]
     if json:
-        print_json({"run": run_id, "judged": len(changes), "changed": [vars(change) for change in changed]})
+        print_json(
+            {
+                "run": run_id,
+                "judged": len(changes),
+                "changed": [vars(change) for change in changed],
+                "kept": [vars(change) for change in changes if change.kept],
+            }
+        )
         return
+    for change in changes:
+        if change.kept:
+            say(f"{change.episode_id}: {change.before}, kept: {change.kept}")
     for change in changed:
         say(f"{change.episode_id}: {change.before} -> {change.after}")
     out.print(f"{len(changes)} verdicts judged again, {len(changed)} changed")

@@ -57,6 +57,9 @@ def settings_file() -> Path | None:
     if named and not path.is_file():
         msg = f"MATASSAY_CONFIG names {named!r}, which is no file: mend the variable or unset it"
         raise ConfigurationError(msg)
+    if path.exists() and not path.is_file():
+        msg = f"{path.resolve()} is no file: remove it, or name the settings file in MATASSAY_CONFIG"
+        raise ConfigurationError(msg)
     return path.resolve() if path.is_file() else None
 
 

@@ -9,9 +9,11 @@ from typing import Annotated
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
+from rich.text import Text
 
 from tasks_lib.cli.console import Exit, explained, out, print_json, say
 from tasks_lib.cli.options import DomainOption, JsonOption, SuiteOption, TaskdefsOption, select, taskdefs_root
+from tasks_lib.reporting import scrub
 
 tasks_app = typer.Typer(help="Look at the tasks.", no_args_is_help=True)
 
@@ -47,7 +49,9 @@ def list_tasks(
         table.add_column("title", no_wrap=True, overflow="ellipsis", max_width=max(8, out.width - 68))
         for loaded in chosen.tasks:
             task = loaded.task
-            table.add_row(task.id, task.domain, task.modality, task.difficulty, str(task.points), task.title)
+            table.add_row(
+                task.id, task.domain, task.modality, task.difficulty, str(task.points), Text(scrub(task.title))
+            )
         out.print(table)
         out.print(f"{len(chosen.tasks)} tasks, digest {chosen.digest[:12]}")
     raise typer.Exit(Exit.WRONG_USE if chosen.problems else Exit.DONE)
@@ -69,7 +73,7 @@ def show_tasks(
         print_json([{"digest": loaded.digest, **loaded.task.model_dump(mode="json")} for loaded in chosen.tasks])
         return
     for loaded in chosen.tasks:
-        out.print((loaded.folder / "task.yaml").read_text(encoding="utf-8"), markup=False)
+        out.print(scrub((loaded.folder / "task.yaml").read_text(encoding="utf-8")), markup=False)
 
 
 def lint_tasks(
@@ -95,6 +99,6 @@ def lint_tasks(
         print_json([asdict(finding) for finding in findings])
     else:
         for finding in findings:
-            out.print(str(finding), markup=False, soft_wrap=True)
+            out.print(scrub(str(finding)), markup=False, soft_wrap=True)
         out.print(f"{len(findings)} findings")
     raise typer.Exit(Exit.WRONG_USE if findings else Exit.DONE)

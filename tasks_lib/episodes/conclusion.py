@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tasks_lib.episodes.stored import find_verdict, find_void, newest_first
+from tasks_lib.episodes.stored import find_outcome, newest_first
 from tasks_lib.episodes.summary import summarise, write_summary
 from tasks_lib.records import RunSummary, Verdict, VoidRecord
 from tasks_lib.records.errors import StoreError
@@ -44,6 +44,4 @@ def conclude(store: Store, run_id: str, taskdefs: Path, voids: Mapping[str, Void
 
 def outcome_of(store: Store, run_id: str, episode_id: str) -> Verdict | VoidRecord | None:
     """Return what became of an episode: its verdict, why it is VOID, or None where neither is in the store."""
-    attempts = newest_first(RunFolder(store, run_id).episode(episode_id))
-    found = find_verdict(store, attempts)
-    return found[1] if found else find_void(store, attempts)
+    return find_outcome(store, newest_first(RunFolder(store, run_id).episode(episode_id)))[1]

@@ -145,13 +145,20 @@ def collect(work: EpisodeWork, attempt: AttemptFolder, stage: Stage, machine: Ma
     wanted = [entry.path for entry in stage.deliverables]
     entries = {entry.path: entry for entry in computer.list_files()}
     taken, refused = _choose(entries, wanted)
+    # The listing ends somewhere in a heap of files: what was asked for is looked for by its name as well.
+    unlisted = [path for path in wanted if path not in entries]
     files = []
-    for path in taken:
+    for path in [*unlisted, *taken]:
         try:
             data = computer.get_file(path)
         except (ActionError, FileNotFoundError) as error:
+            if path in unlisted and isinstance(error, FileNotFoundError):
+                continue
             # Something of the agent's was still at it when the files were listed.
             refused.append(f"{path} could not be read: {error}")
+            continue
+        if path in unlisted and len(data) > _LARGEST_FILE:
+            refused.append(f"{path} has {len(data)} bytes, the cap is {_LARGEST_FILE}")
             continue
         files.append(CollectedFile(path=path, blob=work.store.put_blob(data, _media_type(path))))
     evidence = Evidence(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
-from tasks_lib.records import Evidence, Stage, Verdict, VoidRecord
+from tasks_lib.records import Evidence, Phase, Stage, Verdict, VoidReason, VoidRecord, now
+from tasks_lib.records.errors import BrokenDocumentError
 from tasks_lib.store import AttemptFolder, EpisodeFolder, Store
 
 
@@ -19,6 +21,30 @@ def find_verdict(store: Store, attempts: Iterable[AttemptFolder]) -> tuple[Attem
     return None if place is None else (place, store.read_document(place.verdict, Verdict))
 
 
+def find_outcome(
+    store: Store, attempts: Sequence[AttemptFolder]
+) -> tuple[AttemptFolder | None, Verdict | VoidRecord | None]:
+    """Return what became of an episode, and which attempt says so.
+
+    A verdict or a ``void.json`` that cannot be read (damaged by hand or by a full disk) makes this episode
+    VOID(store) and touches no other.
+    """
+    newest = attempts[0] if attempts else None
+    try:
+        if (found := find_verdict(store, attempts)) is not None:
+            return found
+        return newest, find_void(store, attempts)
+    except BrokenDocumentError as error:
+        message = f"{error}; where its evidence is whole, `matassay rescore` judges it again"
+        return newest, VoidRecord(
+            reason=VoidReason.STORE,
+            phase=Phase.EVALUATE,
+            exception=type(error).__name__,
+            message=message,
+            when=now(),
+        )
+
+
 def find_void(store: Store, attempts: Sequence[AttemptFolder]) -> VoidRecord | None:
     """Return why the newest attempt is VOID, if it is; what was VOID before it counts no more."""
     if not attempts or not store.exists(attempts[0].void):
@@ -27,11 +53,15 @@ def find_void(store: Store, attempts: Sequence[AttemptFolder]) -> VoidRecord | N
 
 
 def find_evidence(store: Store, attempts: Sequence[AttemptFolder], stages: Iterable[Stage]) -> dict[str, Evidence]:
-    """Return the evidence of each stage that has some, by the stage's id, whichever attempt gathered it."""
+    """Return the evidence of each stage that has some, by the stage's id, whichever attempt gathered it.
+
+    Evidence that cannot be read is none: the stage has to be played again.
+    """
     found: dict[str, Evidence] = {}
     for stage in stages:
         paths = (attempt.stage(stage.id).evidence for attempt in attempts)
         path = next((path for path in paths if store.exists(path)), None)
         if path is not None:
-            found[stage.id] = store.read_document(path, Evidence)
+            with suppress(BrokenDocumentError):
+                found[stage.id] = store.read_document(path, Evidence)
     return found

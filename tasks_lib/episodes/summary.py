@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tasks_lib.episodes.plan import Player
-from tasks_lib.episodes.stored import find_evidence, find_verdict, find_void, newest_first
+from tasks_lib.episodes.stored import find_evidence, find_outcome, newest_first
 from tasks_lib.episodes.work import read_manifest
 from tasks_lib.records import (
     Ending,
@@ -18,9 +18,11 @@ from tasks_lib.records import (
     RunSummary,
     Step,
     Task,
+    Verdict,
     VoidRecord,
     now,
 )
+from tasks_lib.records.errors import BrokenDocumentError
 from tasks_lib.statistics import agent_rows
 from tasks_lib.store import AttemptFolder, RunFolder, Store
 
@@ -70,9 +72,9 @@ def _result(
     store: Store, manifest: RunManifest, spec: EpisodeSpec, task: Task | None, unwritten: VoidRecord | None
 ) -> EpisodeResult:
     attempts = newest_first(RunFolder(store, manifest.run_id).episode(spec.id))
-    newest = attempts[0] if attempts else None
-    place, verdict = find_verdict(store, attempts) or (newest, None)
-    void = None if verdict else (find_void(store, attempts) or unwritten)
+    place, found = find_outcome(store, attempts)
+    verdict = found if isinstance(found, Verdict) else None
+    void = found if isinstance(found, VoidRecord) else (None if verdict else unwritten)
     evidence = find_evidence(store, attempts, task.stages if task else ()).values()
     points = verdict.points if verdict else (task.points if task else 0)
     return EpisodeResult(
@@ -95,7 +97,14 @@ def _result(
 
 
 def _seconds(store: Store, attempt: AttemptFolder) -> float | None:
-    """Time of an attempt in provisioning, set-up and steps, s; None where nothing of them is stored."""
+    """Time of an attempt in provisioning, set-up and steps, s; None where nothing of them can be read."""
+    try:
+        return _stored_seconds(store, attempt)
+    except BrokenDocumentError:
+        return None
+
+
+def _stored_seconds(store: Store, attempt: AttemptFolder) -> float | None:
     total = 0.0
     for stage in ("main", *store.children(attempt.path + "/stages")):
         folder = attempt.stage(stage)

@@ -9,7 +9,7 @@ from pathlib import Path
 from tasks_lib.episodes.stored import find_evidence, find_verdict, newest_first
 from tasks_lib.models import ModelSettings, load_models
 from tasks_lib.records import EpisodeSpec, Evidence, RunManifest, Stage, Task, Verdict
-from tasks_lib.records.errors import ConfigurationError, TaskError
+from tasks_lib.records.errors import BrokenDocumentError, ConfigurationError, TaskError
 from tasks_lib.store import AttemptFolder, EpisodeFolder, RunFolder, Store
 from tasks_lib.taskdefs import LoadedTask, load_task
 
@@ -126,6 +126,9 @@ def missing(work: EpisodeWork) -> Missing:
     """Say what is still to be done, by what is in the store: no orchestrator's state is asked."""
     attempts = newest_first(work.folder)
     evidence = find_evidence(work.store, attempts, work.task.stages)
-    place, verdict = find_verdict(work.store, attempts) or (None, None)
+    try:
+        place, verdict = find_verdict(work.store, attempts) or (None, None)
+    except BrokenDocumentError:
+        place, verdict = None, None  # judged again, from evidence
     absent = tuple(stage for stage in work.task.stages if stage.id not in evidence)
     return Missing(verdict, evidence, () if verdict else absent, place)

@@ -61,6 +61,10 @@ class StoreError(MatAssayError):
     """The artifact store does not answer or holds a broken document."""
 
 
+class BrokenDocumentError(StoreError):
+    """The artifact store answers, and what it holds is no good document or no longer the bytes that were stored."""
+
+
 class LeaseHeldError(MatAssayError):
     """Somebody else holds the lease of an episode or a machine."""
 

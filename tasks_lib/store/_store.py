@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import ValidationError
 
 from tasks_lib.records import BlobRef, Document, check_relative_path
-from tasks_lib.records.errors import ConfigurationError, StoreError
+from tasks_lib.records.errors import BrokenDocumentError, ConfigurationError, StoreError
 from tasks_lib.store._backend import Backend, Paths
 from tasks_lib.store._local import LocalBackend
 
@@ -132,7 +132,7 @@ class Store:
         ------
         FileNotFoundError
             If there is none.
-        StoreError
+        BrokenDocumentError
             If it is not a document of that kind; the message names the path and the field.
         """
         return _parse(self.read_bytes(path), model, path)
@@ -155,7 +155,7 @@ class Store:
 
         Raises
         ------
-        StoreError
+        BrokenDocumentError
             If a whole line is not a document of that kind; the message names the path, the line and the field.
         """
         try:
@@ -184,7 +184,7 @@ class Store:
 
         Raises
         ------
-        StoreError
+        BrokenDocumentError
             If it is missing or its bytes are not those that were stored.
         """
         path = self.blob_path(ref.sha256)
@@ -192,14 +192,14 @@ class Store:
             data = self.read_bytes(path)
         except FileNotFoundError as error:
             msg = f"blob {path!r} is missing in the store {self.url}: retry the episode that refers to it"
-            raise StoreError(msg) from error
+            raise BrokenDocumentError(msg) from error
         found = hashlib.sha256(data).hexdigest()
         if found != ref.sha256:
             msg = (
                 f"blob {path!r} in the store {self.url} has digest {found} and {len(data)} bytes, wanted {ref.size} "
                 "bytes: the file was damaged; delete it and retry the episode that refers to it"
             )
-            raise StoreError(msg)
+            raise BrokenDocumentError(msg)
         return data
 
 
@@ -223,4 +223,4 @@ def _parse(data: bytes, model: type[D], place: str) -> D:
     except ValueError as error:
         faults = str(error)
     msg = f"{place} is not a good {model.__name__} document: {faults}; mend or delete it"
-    raise StoreError(msg)
+    raise BrokenDocumentError(msg)

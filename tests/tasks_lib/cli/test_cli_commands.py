@@ -68,6 +68,39 @@ def test_wrong_use_ends_with_2_and_says_what_to_do(words: tuple[str, ...], said:
     assert "Traceback" not in result.output
 
 
+@pytest.mark.parametrize("store", ["a-file", "a-file/below", "sealed/below"])
+@pytest.mark.parametrize("command", [("run", "--agent", "nop"), ("report", "r1"), ("retry", "r1"), ("doctor",)])
+def test_a_store_that_is_no_folder_is_told_without_a_trace(
+    command: tuple[str, ...], store: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a-file").write_text("x", encoding="utf-8")
+    (tmp_path / "sealed").symlink_to("/proc/1")  # nobody can make a folder there
+    result = _call(*command, "--store", store, "--taskdefs", str(GOOD))
+    assert result.exit_code in ({2} if command[0] != "doctor" else {0, 2}), result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "summary.json"])
+@pytest.mark.parametrize("data", [b"", b"{", b"\xff\xfe{}", b"[]", b"null", b'{"schema_version": 1}', b"[" * 50_000])
+def test_a_damaged_run_is_told_without_a_trace(name: str, data: bytes, tmp_path: Path) -> None:
+    place = Store.open(str(tmp_path / "store"))
+    place.write_bytes(f"runs/r1/{name}", data)
+    for command in (("report", "r1"), ("retry", "r1"), ("rescore", "r1"), ("run", "--resume", "r1")):
+        words = (*command, "--agent", "no-such-agent") if command[0] == "run" and name == "summary.json" else command
+        result = _call(*words, "--store", str(tmp_path / "store"), "--taskdefs", str(GOOD))
+        assert result.exit_code == 2, result.output
+        assert "matassay:" in result.output
+        assert isinstance(result.exception, SystemExit)
+
+
+def test_settings_that_are_a_folder_are_told(tmp_path: Path) -> None:
+    (tmp_path / "matassay.toml").mkdir()
+    result = _call("doctor")
+    assert result.exit_code == 2
+    assert "is no file" in " ".join(result.output.split())
+
+
 def test_tasks_are_listed_for_people_and_machines() -> None:
     table = _call("tasks", "list", "--taskdefs", str(GOOD))
     assert table.exit_code == 0

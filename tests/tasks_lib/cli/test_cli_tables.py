@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import io
+import re
+import shutil
 import threading
+from pathlib import Path
 
+import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
+from tasks_lib.cli import app
+from tasks_lib.cli import console as console_module
+from tasks_lib.cli.console import say
 from tasks_lib.cli.live_table import LiveTable
 from tasks_lib.episodes import Event, listening, tell
 from tasks_lib.records import Outcome, Phase, VoidReason
+
+GOOD = Path(__file__).parents[2] / "fixtures" / "episodes" / "one_stage"
 
 
 def _console(terminal: bool) -> tuple[Console, io.StringIO]:
@@ -69,3 +79,42 @@ def test_markup_in_a_message_is_text() -> None:
     table(Event.model_validate({"kind": "episode-ended", "run_id": "r", "episode_id": "a", "outcome": "VOID",
           "reason": "internal", "message": "[bold]x[/bold] [/]", "when": "2026-01-01T00:00:00Z"}))  # fmt: skip
     assert "[bold]x[/bold] [/]" in text.getvalue()
+
+
+# What a terminal obeys: colours, clearing, titles, the 8-bit introducer, bells, overwriting, hidden and turned text.
+ESCAPES = "\x1b[2J\x1b]0;owned\x07\x9b31m\r\x08 \u202egnp.exe \u200b\x7f"
+
+
+def _has_control(text: str) -> bool:
+    return any(not (sign.isprintable() or sign in "\n ") for sign in text)
+
+
+def test_no_message_of_an_agents_can_steer_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    console, text = _console(terminal=False)
+    table = LiveTable(console, 1)
+    table(Event.model_validate({"kind": "episode-ended", "run_id": "r", "episode_id": "a", "outcome": "VOID",
+          "reason": "machine lost", "message": f"window {ESCAPES} is\ngone",
+          "when": "2026-01-01T00:00:00Z"}))  # fmt: skip
+    assert "gone" in text.getvalue()
+    assert len(text.getvalue().splitlines()) == 1
+    assert not _has_control(text.getvalue())
+    remarks, said = _console(terminal=False)
+    monkeypatch.setattr(console_module, "err", remarks)
+    say(f"1 episodes are VOID: {ESCAPES} end")
+    assert "end" in said.getvalue()
+    assert not _has_control(said.getvalue())
+
+
+def test_a_task_of_a_stranger_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    root = Path(shutil.copytree(GOOD, tmp_path / "tasks"))
+    file = next(root.glob("*/*/*/task.yaml"))
+    file.write_text(
+        re.sub(
+            r"(?m)^title: .*$", lambda _: r'title: "Red \e[31m\a and \u202E turned"', file.read_text(encoding="utf-8")
+        ),
+        encoding="utf-8",
+    )
+    for words in (["tasks", "list"], ["tasks", "show", file.parent.name], ["lint", str(root)]):
+        result = CliRunner().invoke(app, [*words, *(["--taskdefs", str(root)] if words[0] == "tasks" else [])])
+        assert result.output
+        assert not _has_control(result.output), words

@@ -69,6 +69,34 @@ def test_links_and_heaps_of_files_do_not_get_into_the_evidence(store: Store, mak
     assert any("pipe" in text for text in evidence.refused)
 
 
+def test_no_heap_of_files_hides_a_deliverable(store: Store, make_run: MakeRun) -> None:
+    """The listing of a folder ends at some number, in the order of the file system."""
+    (spec,) = make_run(ONE_STAGE).episodes
+    phases = plain_phases()
+    heap = (
+        "import os\nfor number in range(6000): open(f'{number}-junk', 'w').close()\n"
+        "os.rename('volume.json', 'aside')\nfor name in os.listdir(): os.path.isfile(name)\n"
+        "os.link('aside', 'volume.json')\n"
+    )
+
+    async def act(work: Any, attempt: Any, stage: Any, machine: Any) -> Any:
+        ending = await phases.act(work, attempt, stage, machine)
+        await asyncio.to_thread(machine.computer.run_script, heap)
+        listed = await asyncio.to_thread(machine.computer.list_files)
+        real = machine.computer.list_files
+        # Whatever the file system's order is today: the deliverable lies beyond the end of the listing.
+        machine.computer.list_files = lambda: [entry for entry in real() if entry.path != "volume.json"]
+        assert len(listed) == 5000
+        return ending
+
+    verdict = asyncio.run(run_episode(store, "r1", spec.id, ONE_STAGE, replace(phases, act=act)))
+    work = load_work(store, "r1", spec.id, ONE_STAGE)
+    evidence = store.read_document(work.folder.attempt(1).stage().evidence, Evidence)
+    assert evidence.file("volume.json") is not None
+    assert evidence.missing == ()
+    assert verdict.earned == verdict.points
+
+
 def test_a_file_that_vanishes_while_it_is_collected_is_left_out(
     store: Store, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from tasks_lib.episodes import (
     Player,
     conclude,
+    load_work,
+    missing,
     outcome_of,
     plain_phases,
     rescore_run,
@@ -15,7 +19,25 @@ from tasks_lib.episodes import (
     summarise,
     unreadable_episodes,
 )
-from tasks_lib.records import Outcome, Phase, RunSummary, Verdict, VoidReason, VoidRecord, now
+from tasks_lib.episodes.grading import judged
+from tasks_lib.records import (
+    Decision,
+    Ending,
+    EpisodeSpec,
+    Evidence,
+    Initialise,
+    MachineSettings,
+    Observation,
+    Outcome,
+    Phase,
+    Provision,
+    RunSummary,
+    Step,
+    Verdict,
+    VoidReason,
+    VoidRecord,
+    now,
+)
 from tasks_lib.store import RunFolder, Store
 from tasks_lib.taskdefs import load_all
 
@@ -114,3 +136,89 @@ def test_unreadable_tasks_are_planned_once_per_player(tmp_path: Path) -> None:
     specs = unreadable_episodes(problems, [Player("oracle"), Player("nop")], trials=2, seed=0)
     assert len(specs) == 4
     assert {spec.modality for spec in specs} == {None}
+
+
+def _damage(how: str, data: bytes) -> bytes:
+    if how == "cut":
+        return data[: len(data) // 2]
+    if how == "flipped":
+        return bytes(byte ^ 0x80 if number % 97 == 50 else byte for number, byte in enumerate(data))
+    return {"emptied": b"", "of another kind": b'{"schema_version": 1}\n', "a heap of brackets": b"[" * 100_000}[how]
+
+
+DAMAGES = ("cut", "flipped", "emptied", "of another kind", "a heap of brackets")
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+@pytest.mark.parametrize(
+    "name", ["verdict.json", "evidence.json", "provision.json", "initialise.json", "trajectory.jsonl"]
+)
+def test_one_damaged_document_harms_no_other_episode(store: Store, make_run: MakeRun, name: str, how: str) -> None:
+    hurt, well = make_run(ONE_STAGE, Player("oracle"), Player("nop")).episodes
+    place = RunFolder(store, "r1").episode(hurt.id).attempt(1)
+    verdict = _stand_in(store, hurt, place.path)
+    other = _stand_in(store, well, RunFolder(store, "r1").episode(well.id).attempt(1).path)
+    store.write_bytes(f"{place.path}/{name}", _damage(how, store.read_bytes(f"{place.path}/{name}")))
+    summary = conclude(store, "r1", ONE_STAGE)
+    first, second = summary.episodes
+    assert second.outcome == other.outcome
+    if name == "verdict.json":
+        assert (first.outcome, first.void_reason) == (Outcome.VOID, VoidReason.STORE)
+        assert "verdict.json" in first.message
+        assert "matassay rescore" in first.message
+    else:
+        assert first.outcome == verdict.outcome
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_rescoring_judges_a_damaged_verdict_anew(store: Store, make_run: MakeRun, how: str) -> None:
+    (spec,) = make_run(ONE_STAGE).episodes
+    place = RunFolder(store, "r1").episode(spec.id).attempt(1)
+    verdict = _stand_in(store, spec, place.path)
+    store.write_bytes(place.verdict, _damage(how, store.read_bytes(place.verdict)))
+    (result,) = rescore_run(store, "r1", ONE_STAGE)
+    assert (result.before, result.changed) == ("unreadable", True)
+    assert outcome_of(store, "r1", spec.id) == verdict
+
+
+def test_damaged_evidence_is_no_ground_for_another_verdict(store: Store, make_run: MakeRun) -> None:
+    (spec,) = make_run(ONE_STAGE).episodes
+    place = RunFolder(store, "r1").episode(spec.id).attempt(1)
+    verdict = _stand_in(store, spec, place.path)
+    store.write_bytes(f"{place.path}/evidence.json", b"{")
+    (result,) = rescore_run(store, "r1", ONE_STAGE)
+    assert "cannot be read" in result.kept
+    assert outcome_of(store, "r1", spec.id) == verdict
+    assert [stage.id for stage in missing(load_work(store, "r1", spec.id, ONE_STAGE)).stages] == []
+    store.delete(place.verdict)
+    assert [stage.id for stage in missing(load_work(store, "r1", spec.id, ONE_STAGE)).stages] == ["main"]
+
+
+def test_a_lost_blob_keeps_the_verdict_and_says_why(store: Store, make_run: MakeRun) -> None:
+    (spec,) = make_run(ONE_STAGE).episodes
+    verdict = _play(store, ONE_STAGE, spec.id)
+    for path in store.list("blobs"):
+        store.delete(path)
+    (result,) = rescore_run(store, "r1", ONE_STAGE)
+    assert "missing in the store" in result.kept
+    assert outcome_of(store, "r1", spec.id) == verdict
+
+
+def _stand_in(store: Store, spec: EpisodeSpec, folder: str) -> Verdict:
+    """Write what an episode without any file leaves, and its verdict; no machine is needed."""
+    started = now()
+    work = load_work(store, "r1", spec.id, ONE_STAGE)
+    machine = MachineSettings()
+    step = Step(index=1, started=started, observation=Observation(), reply="done", decision=Decision.DONE)
+    store.write_document(f"{folder}/provision.json", Provision(
+        machine_id="m", provider="local", settings=machine, desktop=False, started=started, seconds=1.0
+    ))  # fmt: skip
+    store.write_document(
+        f"{folder}/initialise.json", Initialise(machine_id="m", placed=(), steps=(), finished=started, seconds=1.0)
+    )
+    store.append_line(f"{folder}/trajectory.jsonl", step.to_line())
+    evidence = Evidence(stage="main", ending=Ending.DONE, steps=1, collected=started)
+    store.write_document(f"{folder}/evidence.json", evidence)
+    verdict = judged(work, {"main": evidence})
+    store.write_document(f"{folder}/verdict.json", verdict)
+    return verdict

@@ -12,6 +12,7 @@ WANTED = {
     "ActionError": (Verb.FAIL, VoidReason.INTERNAL),
     "ConfigurationError": (Verb.VOID, VoidReason.INTERNAL),
     "EndpointError": (Verb.VOID, VoidReason.ENDPOINT),
+    "BrokenDocumentError": (Verb.VOID, VoidReason.STORE),
     "EvaluatorError": (Verb.VOID, VoidReason.EVALUATOR),
     "HarnessTimeoutError": (Verb.VOID, VoidReason.TIMEOUT),
     "InitialiseError": (Verb.RETRY, VoidReason.INITIALISE),
