@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from tasks_lib.cli import app
 from tasks_lib.cli.settings import load_settings, settings_file, store_url
 from tasks_lib.records.errors import ConfigurationError
 
@@ -69,3 +71,11 @@ def test_a_file_in_another_encoding_is_an_error() -> None:
     Path("matassay.toml").write_bytes("[store]\nurl = 'Å'\n".encode("latin-1"))
     with pytest.raises(ConfigurationError, match="is no TOML"):
         load_settings()
+
+
+@pytest.mark.parametrize(("provider", "option"), [("cray", ()), ("local", ("--machine", "cray"))])
+def test_the_machines_of_the_file_are_used_where_no_option_names_others(provider: str, option: tuple[str, ...]) -> None:
+    _write(f'[machine]\nprovider = "{provider}"\n')
+    result = CliRunner().invoke(app, ["run", "smoke", *option])
+    assert result.exit_code == 2
+    assert "no machine provider is called 'cray'" in " ".join(result.output.split())

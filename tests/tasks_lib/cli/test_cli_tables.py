@@ -92,9 +92,8 @@ def _has_control(text: str) -> bool:
 def test_no_message_of_an_agents_can_steer_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     console, text = _console(terminal=False)
     table = LiveTable(console, 1)
-    table(Event.model_validate({"kind": "episode-ended", "run_id": "r", "episode_id": "a", "outcome": "VOID",
-          "reason": "machine lost", "message": f"window {ESCAPES} is\ngone",
-          "when": "2026-01-01T00:00:00Z"}))  # fmt: skip
+    told = {"kind": "episode-ended", "run_id": "r", "episode_id": "a", "outcome": "VOID", "reason": "machine lost"}
+    table(Event.model_validate(told | {"message": f"window {ESCAPES} is\ngone", "when": "2026-01-01T00:00:00Z"}))
     assert "gone" in text.getvalue()
     assert len(text.getvalue().splitlines()) == 1
     assert not _has_control(text.getvalue())
