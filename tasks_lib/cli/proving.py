@@ -68,7 +68,7 @@ def prove(
         tasks = draw(chosen, sample, seed)
         place = open_store(store, settings)
         load_engine().warm_up()
-        machine = settings.machine.model_copy(update={"isolated": not unsafe_local})
+        machine = settings.machine.model_copy(update={"isolated": settings.machine.isolated and not unsafe_local})
         manifest = open_run(place, _manifest(tasks, chosen.digest, repeat, seed, machine))
         order = RunOrder(place.url, manifest.run_id, root, concurrency=concurrency or settings.run.concurrency)
     say(f"proof {manifest.run_id}: {len(tasks)} tasks, {len(manifest.episodes)} episodes")

@@ -39,7 +39,7 @@ def run(
     agent: Annotated[list[str] | None, typer.Option("--agent", help="Who plays; may be repeated.")] = None,
     model: Annotated[list[str] | None, typer.Option("--model", help="A [models.NAME] of matassay.toml.")] = None,
     trials: Annotated[int | None, typer.Option("--trials", min=1, help="Repeats of every task and agent.")] = None,
-    machine: Annotated[str, typer.Option("--machine", help="Provider of machines.")] = "local",
+    machine: Annotated[str | None, typer.Option("--machine", help="Provider of machines.")] = None,
     store: StoreOption = None,
     resume: Annotated[
         str | None, typer.Option("--resume", metavar="RUN", help="Go on with this run; a new one takes the name.")
@@ -70,8 +70,8 @@ def run(
             agents=tuple(agent or ()),
             models=tuple(model or ()),
             trials=trials,
-            machine=machine,
-            isolated=not unsafe_local,
+            machine=machine or settings.machine.provider,
+            isolated=settings.machine.isolated and not unsafe_local,
             seed=settings.run.seed if seed is None else seed,
             replay=replay,
         )
