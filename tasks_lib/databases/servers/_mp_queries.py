@@ -17,6 +17,7 @@ Reader = Callable[[str, str], Condition]
 DEFAULT_LIMIT = 100
 LARGEST_LIMIT = 1_000
 LONGEST_LIST = 2_000
+MOST_SORT_FIELDS = 10
 LARGEST_SKIP = 10**9
 _PAGING = ("_limit", "_skip", "_page", "_per_page", "_sort_fields", "_fields", "_all_fields")
 _SYMBOL = re.compile(r"[A-Z][a-z]?")
@@ -116,6 +117,9 @@ def read(pairs: Iterable[tuple[str, str]], readers: Mapping[str, Reader], defaul
         for field in (asked.get("_sort_fields") or "").split(",")
         if field.strip()
     )
+    if len(sort) > MOST_SORT_FIELDS:
+        msg = f"'_sort_fields' has at most {MOST_SORT_FIELDS} fields, got {len(sort)}"
+        raise BadRequestError(msg)
     ids = tuple(_ids("material_ids", asked["material_ids"])) if asked.get("material_ids") else ()
     return Query(conditions, fields, sort, skip, limit, ids)
 

@@ -298,6 +298,7 @@ def test_both_spellings_of_an_id_find_it(materials_project: RunningServer) -> No
         ({"formula": "*" * 30}, 400, "wild cards"),
         ({"chemsys": "Fe-*,O"}, 400, "Wild cards"),
         ({"elements": "Fe,Qq"}, 400, "elements"),
+        ({"_sort_fields": ",".join(["volume"] * 11)}, 400, "at most 10"),
         ({"elements": ",".join(["Fe"] * 2001)}, 400, "at most"),
         ({"band_gap_min": "big"}, 422, "valid number"),
         ({"band_gap_min": "nan"}, 422, "finite"),
