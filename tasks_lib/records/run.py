@@ -68,9 +68,7 @@ class EpisodeResult(Record):
     earned: int = Field(ge=0)
     steps: int | None = Field(default=None, ge=0)
     self_ended: bool | None = Field(default=None, description="the agent ended the episode itself")
-    seconds: MaybeFloat = Field(
-        default=None, description="machine, set-up and steps of the attempt that counts, s"
-    )
+    seconds: MaybeFloat = Field(default=None, description="machine, set-up and steps of the attempt that counts, s")
     attempt: int = Field(default=0, ge=0)
     message: Text = ""
 

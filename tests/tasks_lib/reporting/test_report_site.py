@@ -449,7 +449,11 @@ def test_secrets_are_nowhere_in_the_report(bench, builder, monkeypatch):
     records[0] = records[0].model_copy(update={"seen": {SECRET: [SECRET]}, "why": f"found {SECRET}"})
     bench.build.verdict(attempt, bench.task, records)
     result = bench.result.model_copy(
-        update={"outcome": builder.Outcome.VOID, "void_reason": VoidReason.EVALUATOR, "message": f"judge quoted {SECRET}"}
+        update={
+            "outcome": builder.Outcome.VOID,
+            "void_reason": VoidReason.EVALUATOR,
+            "message": f"judge quoted {SECRET}",
+        }
     )
     # The default redactor knows the environment's secrets.
     monkeypatch.setenv("MODEL_API_KEY", SECRET)
