@@ -116,9 +116,9 @@ def _announce(server: RunningServer, *, json: bool) -> None:
             }
         )
         return
-    out.print(f"{server.dialect.value} at {server.url}, snapshot sha256:{server.digest}", markup=False)
+    out.print(f"{server.dialect.value} at {server.url}, snapshot sha256:{server.digest}", markup=False, soft_wrap=True)
     for name, url in server.endpoints.items():
-        out.print(f"  {name}: {url}", markup=False)
+        out.print(f"  {name}: {url}", markup=False, soft_wrap=True)
     for name, value in environment.items():
         out.print(f"export {name}={shlex.quote(value)}", markup=False, soft_wrap=True)
     if server.faults.any:

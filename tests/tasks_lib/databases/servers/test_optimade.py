@@ -14,6 +14,9 @@ from tasks_lib.databases import Snapshot
 from tasks_lib.databases.servers import RunningServer, start
 from tasks_lib.databases.servers.optimade import BINARIES, LARGEST_PAGE
 
+# The package reads `model_fields` of instances, thousands of times.
+pytestmark = pytest.mark.filterwarnings("ignore:Accessing the 'model_fields':DeprecationWarning")
+
 
 @pytest.fixture(scope="module")
 def client(optimade: RunningServer) -> OptimadeClient:
