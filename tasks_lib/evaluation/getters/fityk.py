@@ -10,10 +10,10 @@ from tasks_lib.evaluation._context import Context
 from tasks_lib.evaluation._registry import CallError, Seen, Unreadable, getter
 
 _WHAT = (
-    "peaks", "functions", "models", "variables", "title", "points", "active-range", "active-points", "mean-y",
-    "datasets", "commands",
+    "peaks", "functions", "models", "variables", "title", "points", "active-range", "active-ranges", "active-points",
+    "mean-y", "datasets", "commands",
 )  # fmt: skip
-_SHORT = ("name", "type", "center", "height", "area", "fwhm", "parameters", "tied", "free")
+_SHORT = ("name", "type", "center", "height", "area", "fwhm", "parameters", "tied", "free", "bound")
 
 
 @getter("fityk-session")
@@ -36,9 +36,11 @@ def read_session(
     what : str
         ``peaks``: the functions of the model that have a centre, by rising centre, each with ``name``, ``type``,
         ``center``, ``height``, ``area``, ``fwhm``, ``parameters``, ``tied`` (parameter -> expression of other
-        variables) and ``free`` (parameters that the fit may change). ``functions``: all functions that the model uses.
+        variables), ``free`` (parameters that the fit may change) and ``bound`` (parameters that hang on a variable that
+        another function hangs on as well, tied or shared). ``functions``: all functions that the model uses.
         ``models``: ``{F, Z}``, the names of the functions in each. ``variables``. ``title`` of the dataset.
-        ``points``: ``{x, y, sigma, active}``. ``active-range``: ``[lowest, highest]`` x of the active points.
+        ``points``: ``{x, y, sigma, active}``. ``active-range``: ``[lowest, highest]`` x of the active points;
+        ``active-ranges``: the same of every dataset, one behind the other.
         ``active-points``: their number. ``mean-y``: mean of y over the points in `range`. ``datasets``: their number.
         ``commands``: lines that are not part of a saved session.
     dataset : int
@@ -65,6 +67,9 @@ def read_session(
         return Seen(session[what])
     if what == "datasets":
         return Seen(len(session["datasets"]))
+    if what == "active-ranges":
+        ranges = [_data(data, "active-range", None, None, unit).value for data in session["datasets"]]
+        return Seen([end for ends in ranges for end in ends], unit=unit)
     if not 0 <= dataset < len(session["datasets"]):
         msg = f"there is no dataset @{dataset}: the session has {len(session['datasets'])}"
         raise Unreadable(msg)

@@ -18,6 +18,7 @@ def read_document(
     context: Context,
     path: str,
     setting: str | None = None,
+    settings: list[str] | None = None,
     what: str = "settings",
     type: str | None = None,
     name: str | None = None,
@@ -31,6 +32,9 @@ def read_document(
     setting : str or null
         Absolute path, such as ``/page1/graph1/x/label``: one value. With ``*`` for names that the agent is free to
         choose, such as ``/*/*/x/label``, or with `type`: a list over all widgets that fit, in document order.
+    settings : list of str or null
+        With `type`: several settings relative to each widget; a list of objects, setting -> value, one a widget. What
+        belongs together in one plot, such as its data and its axis, is compared together.
     what : str
         ``settings``; ``widgets``: list of ``{path, type}``; ``datasets``: sorted names; ``dataset``: the values of the
         one called `name`; ``imports``: list of ``{command, file, …}``, data that stays linked to a file.
@@ -40,7 +44,8 @@ def read_document(
     name : str or null
         The dataset for ``what: dataset``.
     default : Json
-        The value that Veusz takes where the document does not say it; a document holds only what was changed.
+        The value that Veusz takes where the document does not say it; a document holds only what was changed. For
+        `settings`: an object, setting -> such a value.
     unit : str or null
         The unit of the value.
     """
@@ -61,9 +66,23 @@ def read_document(
             msg = f"the document holds no dataset {name!r}; it holds: {there}"
             raise Unreadable(msg)
         return Seen(document["datasets"][name]["values"], unit=unit)
+    if settings is not None:
+        return Seen(_together(document, settings, type, default))
     if setting is None:
         return Seen(document["settings"])
     return Seen(_setting(document, setting, type, default), unit=unit)
+
+
+def _together(document: dict[str, Any], settings: list[str], kind: str | None, default: Json) -> Json:
+    if kind is None or (default is not None and not isinstance(default, dict)):
+        msg = f"settings stand with type, and their default is an object, got type {kind!r} and default {default!r}"
+        raise CallError(msg)
+    found, usual = document["settings"], default or {}
+    return [
+        {name: found.get(f"{path}/{name}", usual.get(name)) for name in settings}
+        for path, type_of_it in document["widgets"].items()
+        if type_of_it == kind
+    ]
 
 
 def _setting(document: dict[str, Any], setting: str, kind: str | None, default: Json) -> Json:

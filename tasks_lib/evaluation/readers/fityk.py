@@ -29,7 +29,8 @@ def read_session(data: bytes) -> dict[str, Json]:
     dict
         ``version``; ``datasets``: list of ``{"title", "x", "y", "sigma", "active"}``; ``variables``: name ->
         ``{"value", "free", "depends", "text"}``; ``functions``: list of ``{"name", "type", "parameters", "free",
-        "tied"}``; ``models``: list of ``{"F": [names], "Z": [names]}``, one a dataset; ``commands``: other lines.
+        "tied", "bound"}``; ``models``: list of ``{"F": [names], "Z": [names]}``, one a dataset; ``commands``: other
+        lines.
 
     Raises
     ------
@@ -117,6 +118,7 @@ class _Session:
                 msg = f"dataset @{at} of the Fityk session says M={wanted} but has {len(dataset['x'])} points"
                 raise Unreadable(msg)
         functions = [self._function(name, *row) for name, row in self.functions.items()]
+        _bind(functions)
         known = {function["name"] for function in functions}
         models = [self.models.get(at, {"F": [], "Z": []}) for at in range(len(self.datasets))]
         for model in models:
@@ -156,6 +158,22 @@ class _Session:
             "sources": sources,
             **shape_of(kind, parameters),
         }
+
+
+def _bind(functions: list[dict[str, Any]]) -> None:
+    """Tell each function which of its parameters hang on what another function's parameters hang on.
+
+    Fityk writes ``%_2.hwhm = %_1.hwhm`` as one variable of two functions, and nothing of it looks tied.
+    """
+    for function in functions:
+        elsewhere = {
+            root
+            for other in functions
+            if other is not function
+            for roots in other["sources"].values()
+            for root in roots
+        }
+        function["bound"] = [key for key, roots in function["sources"].items() if elsewhere & set(roots)]
 
 
 def read_peaks(data: bytes) -> list[dict[str, Json]]:

@@ -210,6 +210,10 @@ def test_fityk_session(see: See, good: Bytes) -> None:
     assert read(field="type", type="Voigt") == ["Voigt"]
     assert read(field="hwhm", near=286.3) == pytest.approx(0.6095, abs=1e-3)
     assert read(near=286.3)["tied"] == {"center": "$_2+$shift"}
+    # Its centre is tied; its width is one variable with that of the first peak, which Fityk does not call tied.
+    assert read(field="bound", near=286.3) == ["center", "hwhm"]
+    assert read(field="bound", near=288.7) == []
+    assert read(what="active-ranges") == read(what="active-range")
     assert len(read(what="functions")) == 4
     assert read(what="title") == "C 1s"
     assert read(what="active-range") == [281.1, 291.9]
@@ -247,6 +251,15 @@ def test_veusz_document(see: See, good: Bytes) -> None:
     assert read(setting="/*/*/x/label") == ["2θ (°)"]
     assert read(setting="label", type="axis") == ["2θ (°)", "Intensity (a.u.)"]
     assert read(setting="PlotLine/color", type="xy", default="auto") == ["red", "auto"]
+    usual = {"direction": "horizontal", "log": False}
+    assert read(settings=["direction", "log", "label"], type="axis", default=usual) == [
+        {"direction": "horizontal", "log": False, "label": "2θ (°)"},
+        {"direction": "vertical", "log": True, "label": "Intensity (a.u.)"},
+    ]
+    with pytest.raises(CallError, match="stand with type"):
+        read(settings=["label"])
+    with pytest.raises(CallError, match="default is an object"):
+        read(settings=["label"], type="axis", default=1)
     assert read(setting="/page1/graph1/x/log", default=False) is False
     assert read(what="widgets", type="key") == [{"path": "/page1/graph1/key1", "type": "key"}]
     assert read(what="datasets") == ["intensity", "names"]
