@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 import typer
 
 from tasks_lib import __version__
+from tasks_lib.cli.console import Exit, lenient_streams, say
 from tasks_lib.cli.doctor import doctor
 from tasks_lib.cli.proving import prove
 from tasks_lib.cli.results import report, rescore
@@ -48,7 +51,13 @@ app.command()(doctor)
 
 def main() -> None:
     """Entry point of the console script."""
-    app()
+    lenient_streams()
+    try:
+        app()
+    except OSError as error:
+        # What a command does is explained where it is done; this is the printing of its result.
+        say(f"matassay: standard output cannot be written: {error}: send it elsewhere; what was done is kept")
+        sys.exit(Exit.WRONG_USE)
 
 
 __all__ = ["app", "main"]

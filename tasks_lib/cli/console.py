@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import sys
 from collections.abc import Iterator
@@ -27,6 +28,13 @@ class Exit(IntEnum):
     VOID_OR_UNPROVED = 1
     WRONG_USE = 2
     INTERRUPTED = 130
+
+
+def lenient_streams() -> None:
+    """Let a console of another encoding (``LC_ALL=C``, a scheduler's log) get an escape for a sign that it lacks."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
 
 
 def say(text: str) -> None:

@@ -7,7 +7,7 @@ import threading
 from dataclasses import dataclass, field
 
 from tasks_lib.records import Phase, VoidRecord, now
-from tasks_lib.records.errors import LeaseHeldError, LowDiskError, StoreError, policy_for
+from tasks_lib.records.errors import ConfigurationError, LeaseHeldError, LowDiskError, StoreError, policy_for
 from tasks_lib.sandbox import Machine
 from tasks_lib.store import AttemptFolder, EpisodeFolder, HeldLease, Store, acquire, new_attempt
 
@@ -16,8 +16,18 @@ _LEAST_FREE_MB = 512
 
 
 def least_free_bytes() -> int:
-    """Return the room that an episode needs before it starts, bytes; ``$MATASSAY_MIN_FREE_MB`` overrides."""
-    return int(os.environ.get("MATASSAY_MIN_FREE_MB", str(_LEAST_FREE_MB))) * 2**20
+    """Return the room that an episode needs before it starts, bytes; ``$MATASSAY_MIN_FREE_MB`` overrides.
+
+    Raises
+    ------
+    ConfigurationError
+        If the variable holds no whole number.
+    """
+    given = os.environ.get("MATASSAY_MIN_FREE_MB", str(_LEAST_FREE_MB))
+    if not given.isdecimal():
+        msg = f"MATASSAY_MIN_FREE_MB is a whole number of MiB, got {given!r}: mend the variable or unset it"
+        raise ConfigurationError(msg)
+    return int(given) * 2**20
 
 
 def check_room(store: Store) -> None:

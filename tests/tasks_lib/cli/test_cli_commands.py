@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -169,3 +173,50 @@ def test_the_manifest_records_what_was_asked_for(tmp_path: Path) -> None:
     kept = store.read_document(RunFolder(store, "mine").manifest, RunManifest)
     assert (kept.seed, kept.machine.isolated, len(kept.episodes)) == (11, False, 4)
     assert kept.versions["python"]
+
+
+def _run(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
+    where = {"cwd": Path(__file__).parents[3], "stderr": subprocess.PIPE, "text": True, "check": False, "timeout": 120}
+    return subprocess.run([sys.executable, "-m", "tasks_lib.cli", *words], **(where | options))  # type: ignore[call-overload,no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("words", "columns"),
+    [
+        (("tasks", "list"), "1"),
+        (("tasks", "list"), "40"),
+        (("tasks", "show", "lattice-parameter"), "40"),
+        (("doctor",), "40"),
+    ],
+)
+def test_any_console_gets_its_text(words: tuple[str, ...], columns: str, tmp_path: Path) -> None:
+    """ASCII alone, no colours, no home, and as narrow as it may be."""
+    tasks = Path(shutil.copytree(GOOD, tmp_path / "tasks"))
+    file = next(tasks.glob("*/*/lattice-parameter/task.yaml"))
+    text = file.read_text(encoding="utf-8")
+    file.write_text(re.sub(r"(?m)^title: .*$", "title: Ångström – θ 晶", text), encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if name not in ("HOME", "LANG", "PYTHONUTF8")}
+    environment |= {"LC_ALL": "POSIX", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "NO_COLOR": "1"}
+    done = _run(*words, "--taskdefs", str(tasks), env=environment | {"COLUMNS": columns}, stdout=subprocess.PIPE)
+    assert done.returncode in (0, 2), done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout.isascii()
+    assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize("words", [("tasks", "list"), ("tasks", "list", "--json")])
+def test_nobody_reading_and_no_room_end_without_a_trace(words: tuple[str, ...]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        gone = _run(*words, "--taskdefs", str(GOOD), stdout=writer)
+    finally:
+        os.close(writer)
+    assert gone.returncode in (0, 1)
+    assert "Traceback" not in gone.stderr
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = _run(*words, "--taskdefs", str(GOOD), stdout=full)
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    assert done.returncode == 2
+    assert "No space left" in done.stderr

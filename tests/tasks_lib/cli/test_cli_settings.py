@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from tasks_lib.cli import app
 from tasks_lib.cli.settings import load_settings, settings_file, store_url
+from tasks_lib.episodes import least_free_bytes
 from tasks_lib.records.errors import ConfigurationError
 
 
@@ -79,3 +80,12 @@ def test_the_machines_of_the_file_are_used_where_no_option_names_others(provider
     result = CliRunner().invoke(app, ["run", "smoke", *option])
     assert result.exit_code == 2
     assert "no machine provider is called 'cray'" in " ".join(result.output.split())
+
+
+def test_a_least_room_that_is_no_number_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    for given in ("abc", "", "-1", "1.5"):
+        monkeypatch.setenv("MATASSAY_MIN_FREE_MB", given)
+        with pytest.raises(ConfigurationError, match=r"MATASSAY_MIN_FREE_MB is a whole number of MiB.*mend"):
+            least_free_bytes()
+    monkeypatch.setenv("MATASSAY_MIN_FREE_MB", "7")
+    assert least_free_bytes() == 7 * 2**20
