@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from pymatgen.analysis.structure_matcher import StructureMatcher
@@ -12,6 +13,7 @@ from pymatgen.core.structure import Structure
 
 from infra.databases import elasticity, geometry, ledger
 from infra.databases.hulls import Stability, stabilities
+from infra.databases.literature import FILE as LITERATURE
 from infra.databases.literature import Candidate, literature
 from infra.databases.potential import Potential, plain
 from infra.databases.starting import Start
@@ -39,7 +41,14 @@ class Relaxed:
     symmetry: dict[str, int | str]
 
 
-def build(starts: Iterable[Start], potential: Potential, say: Callable[[str], None]) -> Snapshot:
+def build(
+    starts: Iterable[Start],
+    potential: Potential,
+    say: Callable[[str], None],
+    *,
+    ledger_file: Path = ledger.FILE,
+    literature_file: Path = LITERATURE,
+) -> Snapshot:
     """Return the snapshot of the starts.
 
     Parameters
@@ -48,21 +57,24 @@ def build(starts: Iterable[Start], potential: Potential, say: Callable[[str], No
     potential : Potential
     say : callable
         Gets a line for each start that is left out, and for each stage.
+    ledger_file, literature_file : Path
+        Where numbers are kept, and where values of the literature are read.
     """
     kept = _without_repeats(_relaxed(starts, potential, say), say)
     say(f"{len(kept)} entries")
     hull = stabilities({item.start.key: (item.structure.composition, item.result["energy_per_atom"]) for item in kept})
-    cited = literature(
+    candidates = [
         Candidate(
-            item.start.key,
-            item.structure.composition.reduced_formula,
-            int(item.symmetry["space_group_number"]),
-            item.result["energy_per_atom"],
+            key=item.start.key,
+            formula=item.structure.composition.reduced_formula,
+            space_group=int(item.symmetry["space_group_number"]),
+            energy=item.result["energy_per_atom"],
         )
         for item in kept
-    )
+    ]
+    cited = literature(candidates, literature_file)
     tensors = {item.start.key: _tensor(item, hull[item.start.key], potential, say) for item in kept}
-    numbers = ledger.numbers(item.start.key for item in kept)
+    numbers = ledger.numbers((item.start.key for item in kept), ledger_file)
     identity = {key: f"matassay-{number}" for key, number in numbers.items()}
     entries = []
     for item in kept:
