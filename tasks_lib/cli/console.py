@@ -56,14 +56,20 @@ def print_json(value: Any) -> None:
 
 
 @contextlib.contextmanager
-def explained() -> Iterator[None]:
-    """Turn an error that the user can mend into its message and exit code 2, without a trace.
+def explained(*, interrupts: bool = True) -> Iterator[None]:
+    """Turn an error that the user can mend into its message and exit code 2, without a trace, and Ctrl-C into 130.
 
-    That is every error of ours, whose message says what to do, and what the system says of a file or a folder. A bug
-    keeps its trace.
+    An error that the user can mend is every error of ours, whose message says what to do, and what the system says of
+    a file or a folder. A bug keeps its trace. With ``interrupts=False`` Ctrl-C is left to the caller, who has more to
+    say.
     """
     try:
         yield
+    except KeyboardInterrupt as error:
+        if not interrupts:
+            raise
+        say("interrupted")
+        raise typer.Exit(Exit.INTERRUPTED) from error
     except BrokenPipeError:
         raise  # nobody reads any more: the one who runs the command line ends it
     except MatAssayError as error:

@@ -73,7 +73,7 @@ def prove(
         order = RunOrder(place.url, manifest.run_id, root, concurrency=concurrency or settings.run.concurrency)
     say(f"proof {manifest.run_id}: {len(tasks)} tasks, {len(manifest.episodes)} episodes")
     try:
-        with explained(), LiveTable(err, len(manifest.episodes)) as table:
+        with explained(interrupts=False), LiveTable(err, len(manifest.episodes)) as table:
             load_engine().run(order, None if json else table)
     except KeyboardInterrupt:
         say("interrupted; nothing is proved by half")

@@ -140,7 +140,7 @@ def _play(order: RunOrder, manifest: RunManifest, place: Store, as_json: bool) -
     """Let the engine work, show how it goes, end in the table and the exit code."""
     say(f"run {manifest.run_id}: {len(manifest.episodes)} episodes, store {place.url}")
     try:
-        with explained():
+        with explained(interrupts=False):
             if as_json:
                 summary = load_engine().run(order, _print_event)
             else:

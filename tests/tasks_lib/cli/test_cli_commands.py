@@ -98,6 +98,17 @@ def test_a_damaged_run_is_told_without_a_trace(name: str, data: bytes, tmp_path:
         assert isinstance(result.exception, SystemExit)
 
 
+@pytest.mark.parametrize("words", [("tasks", "list"), ("run", "--agent", "nop"), ("report", "r1"), ("doctor",)])
+def test_ctrl_c_ends_with_130_wherever_it_comes(words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tasks_lib.cli.options.find_root", interrupt)
+    result = _call(*words)
+    assert result.exit_code == 130, result.output
+    assert "interrupted" in result.output
+
+
 def test_settings_that_are_a_folder_are_told(tmp_path: Path) -> None:
     (tmp_path / "matassay.toml").mkdir()
     result = _call("doctor")
