@@ -100,8 +100,7 @@ def _call(computer: Computer, action: Action) -> Any:
     part, method = action.kind.split(".")
     call = CALLS[action.kind]
     values = [action.arguments.get(name, call.optional.get(name)) for name in call.parameters]
-    rest = action.arguments.get(call.rest[0], []) if call.rest else []
-    return getattr(getattr(computer, part), method)(*values, *rest)
+    return getattr(getattr(computer, part), method)(*values)
 
 
 def run_script(computer: Computer, script: Script, name: str, seconds: float, hide: Callable[[str], str]) -> Outcome:

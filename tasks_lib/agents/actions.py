@@ -54,16 +54,16 @@ class Call:
     what: str
     parameters: Mapping[str, Kind] = field(default_factory=dict)
     optional: Mapping[str, Literal] = field(default_factory=dict)
-    rest: tuple[str, Kind] | None = None
 
     @property
     def signature(self) -> Signature:
         """The call's signature, for binding."""
-        plain = [
-            Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=self.optional.get(name, Parameter.empty))
-            for name in self.parameters
-        ]
-        return Signature([*plain, *([Parameter(self.rest[0], Parameter.VAR_POSITIONAL)] if self.rest else [])])
+        return Signature(
+            [
+                Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=self.optional.get(name, Parameter.empty))
+                for name in self.parameters
+            ]
+        )
 
 
 _PLACE = {"x": NUMBER, "y": NUMBER}
@@ -89,7 +89,8 @@ CALLS: Mapping[str, Call] = MappingProxyType(
             {"id": MARK, "description": TEXT},
             {"description": ""},
         ),
-        "os.open_program": Call("start a program", {"name": TEXT}, rest=("arguments", TEXT)),
+        # No arguments: `sh` with "-c" would be a script, which a GUI agent has not.
+        "os.open_program": Call("start a program", {"name": TEXT}),
         "os.maximize_window": Call(
             "maximise a window, by default the one in front", {"window_id": WINDOW}, {"window_id": None}
         ),
@@ -209,8 +210,6 @@ def _action(source: str, node: ast.stmt) -> Action:
     except TypeError as error:
         raise _RefusedError(f"{kind}: {error}; it is {describe(kind)}") from None
     arguments = dict(bound.arguments)
-    if known.rest and known.rest[0] in arguments:
-        arguments[known.rest[0]] = list(arguments[known.rest[0]])
     for name, kind_of, value in _kinds(known, arguments):
         if not kind_of.fits(value):
             msg = f"{kind}: {name} takes {kind_of.words}, got {_short(value)}"
@@ -225,9 +224,6 @@ def _kinds(call: Call, arguments: Mapping[str, Any]) -> Iterator[tuple[str, Kind
     for name, kind in call.parameters.items():
         if name in arguments:
             yield name, kind, arguments[name]
-    if call.rest:
-        for value in arguments.get(call.rest[0], ()):
-            yield call.rest[0], call.rest[1], value
 
 
 def _refuse_fractions(kind: str, arguments: Mapping[str, Any]) -> None:
@@ -273,4 +269,4 @@ def describe(kind: str) -> str:
     """Return a call as the prompt shows it, such as ``computer.mouse.move_abs(x, y)``."""
     call = CALLS[kind]
     shown = [f"{name}={call.optional[name]!r}" if name in call.optional else name for name in call.parameters]
-    return f"computer.{kind}({', '.join([*shown, *([f'*{call.rest[0]}'] if call.rest else [])])})"
+    return f"computer.{kind}({', '.join(shown)})"

@@ -8,6 +8,7 @@ import typer
 
 from tasks_lib import __version__
 from tasks_lib.cli.console import Exit, lenient_streams, say
+from tasks_lib.cli.databases import databases_app
 from tasks_lib.cli.doctor import doctor
 from tasks_lib.cli.proving import prove
 from tasks_lib.cli.results import report, rescore
@@ -46,6 +47,7 @@ app.add_typer(tasks_app, name="tasks")
 app.command()(report)
 app.command()(rescore)
 app.command()(serve)
+app.add_typer(databases_app, name="databases")
 app.command()(doctor)
 
 

@@ -26,11 +26,6 @@ GOOD = [
     ("computer.clipboard.copy_text(None)", "clipboard.copy_text", {"text": None}),
     ('computer.clipboard.copy_image(3, description="plot")', "clipboard.copy_image", {"id": 3, "description": "plot"}),
     ('computer.os.open_program("fityk")', "os.open_program", {"name": "fityk"}),
-    (
-        'computer.os.open_program("fityk", "a.dat", "-r")',
-        "os.open_program",
-        {"name": "fityk", "arguments": ["a.dat", "-r"]},
-    ),
     ("computer.os.maximize_window()", "os.maximize_window", {}),
     ("computer.os.maximize_window(window_id=41943045)", "os.maximize_window", {"window_id": 41943045}),
     (
@@ -40,6 +35,7 @@ GOOD = [
     ),
 ]
 BAD = [
+    ('computer.os.open_program("sh", "-c", "cp a b")', "too many positional"),
     ("computer.mouse.move_abs(3)", "missing a required argument"),
     ("computer.mouse.move_abs(1, 2, 3)", "too many positional"),
     ("computer.mouse.move_abs(1, 2, z=3)", "unexpected keyword"),

@@ -21,7 +21,20 @@ from tasks_lib.taskdefs import load_all
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 GOOD = FIXTURES / "episodes" / "one_stage"
-COMMANDS = ("run", "retry", "prove", "lint", "report", "rescore", "serve", "doctor", "tasks list", "tasks show")
+COMMANDS = (
+    "run",
+    "retry",
+    "prove",
+    "lint",
+    "report",
+    "rescore",
+    "serve",
+    "doctor",
+    "tasks list",
+    "tasks show",
+    "databases serve",
+    "databases query",
+)
 
 
 @pytest.fixture(autouse=True)
