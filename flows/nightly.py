@@ -23,9 +23,8 @@ from flows.comparison import compare, last_comparable
 from flows.nights import night_of, run_id_of, to_play, zone
 from flows.prove import prove
 from tasks_lib.cli.planning import Selection, manifest_for
-from tasks_lib.cli.proving import draw
 from tasks_lib.cli.settings import Settings, load_settings
-from tasks_lib.episodes import episodes_for, make_manifest, open_run, players_for
+from tasks_lib.episodes import draw, open_run, proof_manifest
 from tasks_lib.models import load_models
 from tasks_lib.records import RunManifest, RunSummary, dump_json, load_json, now
 from tasks_lib.store import Store
@@ -126,13 +125,9 @@ def _plan(store: Store, root: Path, name: str, model: str | None, settings: Sett
 
 def _proofs(store: Store, root: Path, sample: int, seed: int, settings: Settings, night: date) -> RunManifest:
     whole = load_all(root)
-    tasks = draw(whole, sample, seed)
-    episodes = tuple(
-        spec for loaded in tasks for spec in episodes_for([loaded], players_for(loaded.task), trials=1, seed=seed)
-    )
-    manifest = make_manifest(
-        "prove", episodes, run_id=run_id_of(night, "prove"), seed=seed, machine=settings.machine,
-        task_set_digest=whole.digest, settings={"hints": True, "retries": 1},
+    manifest = proof_manifest(
+        draw(whole, sample, seed), whole.digest, repeat=1, seed=seed, machine=settings.machine,
+        run_id=run_id_of(night, "prove"), retries=1,
     )  # fmt: skip
     return open_run(store, manifest)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import Annotated
 
 import typer
@@ -26,18 +25,17 @@ from tasks_lib.episodes import (
     Proof,
     RunOrder,
     check_proof,
-    episodes_for,
+    draw,
     load_engine,
-    make_manifest,
     open_run,
     outcome_of,
-    players_for,
+    proof_manifest,
     proof_rows,
     unproved,
 )
-from tasks_lib.records import MachineSettings, RunManifest
+from tasks_lib.records import RunManifest
 from tasks_lib.store import Store
-from tasks_lib.taskdefs import LoadedTask, TaskSet
+from tasks_lib.taskdefs import LoadedTask
 
 
 def prove(
@@ -69,7 +67,7 @@ def prove(
         place = open_store(store, settings)
         load_engine().warm_up()
         machine = settings.machine.model_copy(update={"isolated": settings.machine.isolated and not unsafe_local})
-        manifest = open_run(place, _manifest(tasks, chosen.digest, repeat, seed, machine))
+        manifest = open_run(place, proof_manifest(tasks, chosen.digest, repeat=repeat, seed=seed, machine=machine))
         order = RunOrder(place.url, manifest.run_id, root, concurrency=concurrency or settings.run.concurrency)
     say(f"proof {manifest.run_id}: {len(tasks)} tasks, {len(manifest.episodes)} episodes")
     try:
@@ -85,50 +83,6 @@ def prove(
     else:
         _show(proofs)
     raise typer.Exit(Exit.VOID_OR_UNPROVED if failed or chosen.problems else Exit.DONE)
-
-
-def draw(chosen: TaskSet, sample: int | None, seed: int) -> tuple[LoadedTask, ...]:
-    """Draw a sample that touches as many domains as it can: one task of each domain in turn, by the seed.
-
-    Parameters
-    ----------
-    chosen : TaskSet
-    sample : int or None
-        How many; None takes all.
-    seed : int
-
-    Returns
-    -------
-    tuple of LoadedTask
-        Sorted by id.
-    """
-    if sample is None or sample >= len(chosen.tasks):
-        return chosen.tasks
-    generator = random.Random(seed)  # noqa: S311 - a sample, no secret
-    decks: dict[str, list[LoadedTask]] = {}
-    for loaded in chosen.tasks:
-        decks.setdefault(loaded.task.domain, []).append(loaded)
-    for domain in sorted(decks):
-        generator.shuffle(decks[domain])
-    order = sorted(decks)
-    generator.shuffle(order)
-    drawn: list[LoadedTask] = []
-    while len(drawn) < sample:
-        for domain in order:
-            if decks[domain] and len(drawn) < sample:
-                drawn.append(decks[domain].pop())
-    return tuple(sorted(drawn, key=lambda loaded: loaded.task.id))
-
-
-def _manifest(
-    tasks: tuple[LoadedTask, ...], digest: str, repeat: int, seed: int, machine: MachineSettings
-) -> RunManifest:
-    episodes = tuple(
-        spec for loaded in tasks for spec in episodes_for([loaded], players_for(loaded.task), trials=repeat, seed=seed)
-    )
-    return make_manifest(
-        "prove", episodes, seed=seed, machine=machine, task_set_digest=digest, settings={"hints": True, "retries": 0}
-    )
 
 
 def _check(tasks: tuple[LoadedTask, ...], manifest: RunManifest, place: Store) -> list[Proof]:

@@ -8,7 +8,7 @@ from tasks_lib.episodes.grading import evaluate, hand_over, judged
 from tasks_lib.episodes.live import act, collect, initialise, provision
 from tasks_lib.episodes.plan import Player, episodes_for, make_manifest, open_run, unreadable_episodes
 from tasks_lib.episodes.progress import Event, EventKind, Listener, listening, tell
-from tasks_lib.episodes.proofs import Proof, check_proof, players_for, proof_rows, unproved
+from tasks_lib.episodes.proofs import Proof, check_proof, draw, players_for, proof_manifest, proof_rows, unproved
 from tasks_lib.episodes.rescoring import Rescored, rescore_run
 from tasks_lib.episodes.summary import summarise, write_summary
 from tasks_lib.episodes.work import EpisodeWork, Missing, load_work, missing, read_manifest
@@ -35,6 +35,7 @@ __all__ = [
     "check_room",
     "collect",
     "conclude",
+    "draw",
     "drive",
     "episodes_for",
     "evaluate",
@@ -51,6 +52,7 @@ __all__ = [
     "outcome_of",
     "plain_phases",
     "players_for",
+    "proof_manifest",
     "proof_rows",
     "provision",
     "read_manifest",

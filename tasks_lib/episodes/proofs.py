@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import random
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tasks_lib.episodes.plan import Player
-from tasks_lib.records import EpisodeSpec, Outcome, Task, Verdict, VoidRecord
+from tasks_lib.episodes.plan import Player, episodes_for, make_manifest
+from tasks_lib.records import EpisodeSpec, MachineSettings, Outcome, RunManifest, Task, Verdict, VoidRecord
+from tasks_lib.taskdefs import LoadedTask, TaskSet
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,72 @@ def players_for(task: Task) -> tuple[Player, ...]:
     """Return who has to play a task for its proof: oracle, nop, and the oracle with each near miss."""
     near = tuple(Player("oracle", variant=near_miss.id) for near_miss in task.near_misses)
     return (Player("oracle"), Player("nop"), *near)
+
+
+def draw(chosen: TaskSet, sample: int | None, seed: int) -> tuple[LoadedTask, ...]:
+    """Draw a sample that touches as many domains as it can: one task of each domain in turn, by the seed.
+
+    Parameters
+    ----------
+    chosen : TaskSet
+    sample : int or None
+        How many; None takes all.
+    seed : int
+
+    Returns
+    -------
+    tuple of LoadedTask
+        Sorted by id.
+    """
+    if sample is None or sample >= len(chosen.tasks):
+        return chosen.tasks
+    generator = random.Random(seed)  # noqa: S311 - a sample, no secret
+    decks: dict[str, list[LoadedTask]] = {}
+    for loaded in chosen.tasks:
+        decks.setdefault(loaded.task.domain, []).append(loaded)
+    for domain in sorted(decks):
+        generator.shuffle(decks[domain])
+    order = sorted(decks)
+    generator.shuffle(order)
+    drawn: list[LoadedTask] = []
+    while len(drawn) < sample:
+        for domain in order:
+            if decks[domain] and len(drawn) < sample:
+                drawn.append(decks[domain].pop())
+    return tuple(sorted(drawn, key=lambda loaded: loaded.task.id))
+
+
+def proof_manifest(
+    tasks: Sequence[LoadedTask],
+    digest: str,
+    *,
+    repeat: int,
+    seed: int,
+    machine: MachineSettings,
+    run_id: str | None = None,
+    retries: int = 0,
+) -> RunManifest:
+    """Write down the run that proves tasks: everybody of `players_for` plays every task.
+
+    Parameters
+    ----------
+    tasks : sequence of LoadedTask
+    digest : str
+        Digest of the task set that they were drawn from.
+    repeat : int
+        How often each proof is played.
+    seed, machine, run_id
+        As for `make_manifest`.
+    retries : int
+        New attempts after an error that may pass; 0 shows every weakness of a task.
+    """
+    episodes = tuple(
+        spec for loaded in tasks for spec in episodes_for([loaded], players_for(loaded.task), trials=repeat, seed=seed)
+    )
+    return make_manifest(
+        "prove", episodes, run_id=run_id, seed=seed, machine=machine, task_set_digest=digest,
+        settings={"hints": True, "retries": retries},
+    )  # fmt: skip
 
 
 def check_proof(task: Task, spec: EpisodeSpec, outcome: Verdict | VoidRecord | None) -> Proof:

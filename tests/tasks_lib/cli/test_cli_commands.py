@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tasks_lib.cli import app
-from tasks_lib.cli.proving import draw
+from tasks_lib.episodes import draw
 from tasks_lib.records import RunManifest
 from tasks_lib.store import RunFolder, Store
 from tasks_lib.taskdefs import load_all
