@@ -27,6 +27,10 @@ STATEMENT = (
 )
 # µB: below it the potential sees no moment.
 NO_MOMENT = 0.1
+# The potential's training data keep most open f shells in the core, so it sees no moment where nature may have one.
+OPEN_F = frozenset(
+    ["Ce", "Pr", "Nd", "Pm", "Sm", "Eu", "Gd", "Tb", "Dy", "Ho", "Er", "Tm", "Yb", "Pa", "U", "Np", "Pu"]
+)
 # Elastic tensors: small cells, close to the hull, at rest.
 ELASTIC_SITES, ELASTIC_ABOVE_HULL, ELASTIC_STRESS, ELASTIC_GROUP = 6, 0.1, 0.5, 75
 
@@ -187,7 +191,8 @@ def _magnetic(item: Relaxed, properties: dict[str, Property], potential: Potenti
     """Say NM where the potential sees no moment; an order with moments is only ever the literature's."""
     found: dict[str, Property] = {}
     ordering = properties.get("magnetic_ordering")
-    if ordering is None and max(item.result["moments"]) < NO_MOMENT:
+    open_f = any(site.specie.symbol in OPEN_F for site in item.structure)
+    if ordering is None and not open_f and max(item.result["moments"]) < NO_MOMENT:
         method = f"CHGNet, every moment below {NO_MOMENT} µB"
         found |= _computed({"magnetic_ordering": "NM", "total_magnetization": 0.0}, method, potential.version)
     if ordering is not None and ordering.value == "FM":
@@ -231,7 +236,8 @@ def _header(potential: Potential) -> Header:
             "energies": f"{potential.version}; its training data carry the Materials Project's 2020 corrections",
             "hulls": "pymatgen PhaseDiagram of all entries of a chemical system, elements included",
             "elasticity": "12 strains of 0.5 %, atoms relaxed at each, symmetrised; missing where not stable",
-            "magnetism": f"NM where every moment is below {NO_MOMENT} µB; any other ordering is the literature's",
+            "magnetism": f"NM where every moment is below {NO_MOMENT} µB and no element has an open f shell; "
+            "any other ordering is the literature's",
             "literature": "entered by hand with its source; nothing is estimated, what is not known is missing",
         },
     )
