@@ -150,6 +150,21 @@ def test_kill_9_in_every_phase_then_the_same_command_again(tmp_path: Path, state
     assert {path: store.read_bytes(path) for path in before} == before
 
 
+def test_kill_9_in_a_hand_off_redoes_no_stage_that_is_done(tmp_path: Path, state: Path) -> None:
+    words = ("--taskdefs", str(FIXTURES / "two_stages"), "--agent", "oracle", "--resume", "night")
+    runner = Runner(tmp_path, state, *words)
+    runner.kill_in("hand-off")
+    assert _wait_until_gone(runner.descendants()) == []
+
+    last = Runner(tmp_path, state, *words)
+    code, seen, errors = last.finish()
+    assert code == 0, errors
+    started = [(event["stage"], event["phase"]) for event in seen if event["event"] == "phase-started"]
+    assert started[0] == ("double", "hand-off"), "the first stage's evidence was there"
+    assert [stage for stage, phase in started if phase == "provision"] == ["cube"]
+    assert _wait_until_gone(last.descendants()) == []
+
+
 def test_an_interrupt_keeps_what_is_done_and_prints_how_to_go_on(tmp_path: Path, state: Path) -> None:
     words = ("--taskdefs", str(FIXTURES / "one_stage"), "--agent", "oracle", "--resume", "night")
     runner = Runner(tmp_path, state, *words)
