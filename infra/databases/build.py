@@ -238,7 +238,7 @@ def _header(potential: Potential) -> Header:
             "elasticity": "12 strains of 0.5 %, atoms relaxed at each, symmetrised; missing where not stable",
             "magnetism": f"NM where every moment is below {NO_MOMENT} µB and no element has an open f shell; "
             "any other ordering is the literature's",
-            "literature": "entered by hand with its source, as commonly quoted from it; not yet compared with the print. "
-            "Nothing is estimated, what is not known is missing",
+            "literature": "entered by hand with its source, as commonly quoted from it; not yet compared with the "
+            "print. Nothing is estimated, what is not known is missing",
         },
     )
