@@ -82,7 +82,7 @@ def test_pass_and_fail_are_completed_and_the_run_with_them(
     phases = ["provision", "initialise", "act", "collect", "evaluate"]
     run = next(run for run in api.runs("both") if run["name"] == ORACLE)
     until(
-        lambda: api.tasks(run["id"]) == [(phase, "Completed") for phase in phases], 30, "the recorder wrote five tasks"
+        lambda: api.tasks(run["id"]) == [(phase, "Completed") for phase in phases], 90, "the recorder wrote five tasks"
     )
     assert (store.local_path(RunFolder(store, "both").report) / "index.html").is_file()
 
@@ -93,16 +93,26 @@ def test_the_graph_shows_what_follows_what(
     plan(store, one_stage, run_id="graph")
     play(store, one_stage, "graph")
     run = api.runs("graph")[0]["id"]
-    until(lambda: len(api.tasks(run)) == 5, 30, "the recorder wrote five tasks")
-    graph = httpx.get(f"{inline_server}/flow_runs/{run}/graph-v2", timeout=60, trust_env=False).json()
-    label = {identity: node["label"] for identity, node in graph["nodes"]}
-    edges = {(label[identity], label[p["id"]]) for identity, node in graph["nodes"] for p in node["parents"]}
-    assert edges == {
+    expected = {
         ("initialise", "provision"),
         ("act", "initialise"),
         ("collect", "act"),
         ("evaluate", "collect"),
     }
+
+    def edges() -> set[tuple[str, str]]:
+        graph = httpx.get(f"{inline_server}/flow_runs/{run}/graph-v2", timeout=60, trust_env=False).json()
+        label = {identity: node["label"] for identity, node in graph["nodes"]}
+        return {
+            (label[identity], label[parent["id"]])
+            for identity, node in graph["nodes"]
+            for parent in node["parents"]
+            if parent["id"] in label
+        }
+
+    # Prefect's recorder writes tasks and what they followed from events, some time after the run has ended.
+    until(lambda: len(edges()) >= len(expected), 90, "the recorder wrote what follows what")
+    assert edges() == expected
 
 
 def test_only_references_are_kept_by_prefect(
@@ -161,7 +171,7 @@ def test_a_run_is_redone_only_where_something_is_missing(
     assert [run["name"] for run in runs].count(NOP) == 1
     # Prefect's cached reference refers to nothing any more, so the phase ran again.
     redone = [("evaluate", "Cached"), ("evaluate", "Completed")]
-    until(lambda: api.tasks(runs[-1]["id"]) == redone, 30, "one phase was redone")
+    until(lambda: api.tasks(runs[-1]["id"]) == redone, 90, "one phase was redone")
 
 
 def test_a_finished_run_starts_no_episode(store: Store, plan: MakeRun, one_stage: Path, api: Api) -> None:
@@ -181,7 +191,7 @@ def test_stages_are_played_on_machines_of_their_own_and_hand_over(
     run = api.runs("mixed")[0]
     phases = ("provision", "initialise", "act", "collect")
     wanted = [f"{phase} double" for phase in phases] + ["hand-off double"] + [f"{phase} cube" for phase in phases]
-    until(lambda: [name for name, _ in api.tasks(run["id"])] == [*wanted, "evaluate"], 30, "ten phases")
+    until(lambda: [name for name, _ in api.tasks(run["id"])] == [*wanted, "evaluate"], 90, "ten phases")
     folder = RunFolder(store, "mixed").episode(episode)
     check = store.read_document(folder.handoff_check("double", "edge.json"), HandoffRecord)
     assert all(entry.passed for entry in check.checks)
