@@ -17,7 +17,7 @@ from tasks_lib.databases.servers._paging_faults import asked_again, rewriter
 from tasks_lib.databases.servers.dialect import Dialect
 from tasks_lib.databases.servers.faults import FaultSettings
 from tasks_lib.databases.servers.request_log import RequestLog, clean_query
-from tasks_lib.records._document import now
+from tasks_lib.records import now
 
 DIGEST_HEADER = "X-MatAssay-Snapshot"
 SNAPSHOT_HEADER = "X-MatAssay-Snapshot-Name"

@@ -26,7 +26,7 @@ from tasks_lib.databases.servers import _mp_queries as queries
 from tasks_lib.databases.servers._dialects import Served
 from tasks_lib.databases.servers._mp_open_data import OpenData
 from tasks_lib.databases.snapshot import Snapshot
-from tasks_lib.records._document import now
+from tasks_lib.records import now
 
 # The client warns where the server's emmet is older than its own least one.
 EMMET_VERSION = "0.87.3"

@@ -23,7 +23,7 @@ from tasks_lib.databases.servers._dialects import Served
 from tasks_lib.databases.servers.optimade import OQMD_FACE, build_provider
 from tasks_lib.databases.servers.oqmd_filter import OqmdFilterError, parse
 from tasks_lib.databases.snapshot import Snapshot
-from tasks_lib.records._document import now
+from tasks_lib.records import now
 
 DEFAULT_LIMIT = 50
 LARGEST_LIMIT = 1_000

@@ -10,8 +10,7 @@ from typing import TextIO
 
 from pydantic import Field
 
-from tasks_lib.records import Record
-from tasks_lib.records._document import UtcTime
+from tasks_lib.records import Record, UtcTime
 
 _KEPT = 10_000
 _QUERY_CHARACTERS = 4_000
