@@ -125,6 +125,9 @@ class Stage(Record):
     hands_over: tuple[Artifact, ...] = ()
     budget: Budget = Budget()
     endpoints: tuple[Slug, ...] = Field(default=(), description="loopback services the machine may reach, by name")
+    environment: Slug | None = Field(
+        default=None, description="Python environment of the agent's scripts, by name; none: the harness's own"
+    )
 
     @property
     def needs_desktop(self) -> bool:
@@ -137,6 +140,7 @@ class NearMiss(Record):
 
     id: Slug
     what: Text = Field(min_length=10, description="the mistake, in one sentence")
+    kind: Slug | None = Field(default=None, description="the kind of mistake, such as unit, polymorph or page")
     replace: dict[Text, Text] = Field(min_length=1, description="text of the oracle's transcript -> text instead of it")
     fails: tuple[Slug, ...] = Field(min_length=1, description="criteria that must not be met")
 
@@ -150,6 +154,7 @@ class Task(Document):
     domain: Slug
     modality: Modality
     difficulty: Difficulty
+    difficulty_why: Text | None = Field(default=None, description="one sentence: what makes it so difficult")
     stages: tuple[Stage, ...] = Field(min_length=1)
     criteria: tuple[Criterion, ...] = Field(min_length=1)
     near_misses: tuple[NearMiss, ...] = ()

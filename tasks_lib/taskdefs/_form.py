@@ -37,8 +37,10 @@ _STAGE_KEYS = (
     "hands_over",
     "budget",
     "endpoints",
+    "environment",
 )
-_TASK_KEYS = ("task", "title", "modality", "difficulty", "points", "tags", "criteria", "near_misses")
+_TASK_HEADER = ("title", "modality", "difficulty", "difficulty_why", "tags")
+_TASK_KEYS = ("task", *_TASK_HEADER, "points", "criteria", "near_misses")
 _METRIC_KEYS = frozenset(MetricCall.model_fields) - {"arguments"}
 # "0.1 eV": a number, white space, a unit. The unit is free text: fields disagree on spelling, readers do not.
 _QUANTITY = re.compile(r"^([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*)$")
@@ -110,7 +112,7 @@ class _Reader:
                     "suite": parts[0],
                     "domain": parts[1],
                     "id": parts[2],
-                    **{key: form[key] for key in ("title", "modality", "difficulty", "tags") if key in form},
+                    **{key: form[key] for key in _TASK_HEADER if key in form},
                     "stages": stages,
                     "criteria": criteria,
                     "near_misses": near,
@@ -135,7 +137,8 @@ class _Reader:
         if modality is None:
             self.only(form, ("id", "modality", *_STAGE_KEYS), path)
         whole: dict[str, Any] = {"id": "main", "modality": modality} if modality is not None else {}
-        whole |= {key: form[key] for key in ("id", "modality", "instruction", "hints", "endpoints") if key in form}
+        plain = ("id", "modality", "instruction", "hints", "endpoints", "environment")
+        whole |= {key: form[key] for key in plain if key in form}
         whole["inputs"] = [
             self.model(InputFile, {"path": key, "source": f"inputs/{key}", "sha256": digest}, (*path, "inputs", key))
             for key, digest in self.pairs(form, "inputs", path)

@@ -10,7 +10,7 @@ from typing import Any
 from tasks_lib.records import Task
 
 # How a task is proved changes neither what the agent meets nor how it is judged.
-_PROOF: Any = {"near_misses": True, "criteria": {"__all__": {"given"}}}
+_PROOF: Any = {"near_misses": True, "difficulty_why": True, "criteria": {"__all__": {"given"}}}
 
 
 def task_digest(task: Task, gold: Mapping[str, bytes]) -> str:
