@@ -80,7 +80,7 @@ def capture(text: str, pattern: str) -> str:
 
 
 @getter("json")
-def read_json(context: Context, path: str, pointer: str = "", unit: str | None = None) -> Seen:
+def read_json(context: Context, path: str, pointer: str = "", ids: bool = False, unit: str | None = None) -> Seen:
     """Read the value at a JSON pointer; NaN and null mean that there is none.
 
     Parameters
@@ -88,10 +88,13 @@ def read_json(context: Context, path: str, pointer: str = "", unit: str | None =
     pointer : str
         RFC 6901, such as ``/peaks/0/center``; default: the whole document. A text with a number and a unit, such as
         ``"284.8 eV"``, is read as that number.
+    ids : bool
+        Whether every text and key that is a material id of the snapshot in any spelling (``mp-9000001``, ``mp-tsbpx``,
+        padded ``mp-aaatsbpx``, ``matassay-9000001``) becomes ``mp-9000001``; other texts and all numbers stay.
     unit : str or null
         The unit that the task asked for, where the file holds the bare number.
     """
-    value = caged("text.read_json", context.read(path), pointer=pointer)
+    value = caged("text.read_json", context.read(path), pointer=pointer, ids=ids)
     if value is None:
         return Seen(None, note=f"the value at {pointer or 'the top'} is null or NaN, which means that there is none")
     quantity = parse_quantity(value) if isinstance(value, str) else None

@@ -157,7 +157,7 @@ def set_equals(seen: Seen, want: Json, *, case: bool = True, spaces: str = "fold
     if not isinstance(want, list):
         msg = f"set-equals wants a list, got {want!r}"
         raise CallError(msg)
-    items = _items(seen.value)
+    items = items_of(seen.value)
     if items is None:
         return Judgement(False, f"{_say.value(seen.value)} is not a list of items")
     if len(items) > 10_000:
@@ -177,7 +177,8 @@ def set_equals(seen: Seen, want: Json, *, case: bool = True, spaces: str = "fold
     return Judgement(True, f"the {len(items)} items are those wanted")
 
 
-def _items(value: Json) -> list[Json] | None:
+def items_of(value: Json) -> list[Json] | None:
+    """Return the items of a list, the lines of a text or the words of its one line; None for anything else."""
     if isinstance(value, list):
         return value
     if not isinstance(value, str):

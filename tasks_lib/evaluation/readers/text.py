@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
 from typing import Any
 
+from tasks_lib.databases.identifiers import mp_id, mp_number
 from tasks_lib.evaluation._registry import Unreadable
 from tasks_lib.evaluation.units import is_missing, parse_quantity
 from tasks_lib.records import Json
@@ -59,8 +61,17 @@ def read_text(data: bytes) -> str:
     return decode(data)
 
 
-def read_json(data: bytes, pointer: str = "") -> Json:
+def read_json(data: bytes, pointer: str = "", ids: bool = False) -> Json:
     """Return the value at a JSON pointer (RFC 6901); NaN and the infinities are read as null.
+
+    Parameters
+    ----------
+    data : bytes
+        The file.
+    pointer : str
+        Where the value stands.
+    ids : bool
+        Whether material ids are brought to one spelling, see `fold_ids`.
 
     Raises
     ------
@@ -69,13 +80,39 @@ def read_json(data: bytes, pointer: str = "") -> Json:
     """
     try:
         tree = json.loads(decode(data), parse_constant=lambda _: None, object_pairs_hook=_no_repeats)
+        value = resolve(tree, pointer)
+        return fold_ids(value) if ids else value
     except RecursionError as error:
         msg = "the JSON is nested too deeply"
         raise Unreadable(msg) from error
     except ValueError as error:
         msg = f"the file is not JSON: {str(error)[:200]}"
         raise Unreadable(msg) from error
-    return resolve(tree, pointer)
+
+
+def fold_ids(value: Json) -> Json:
+    """Bring every text that is a material id, keys too, to the spelling ``mp-<number>``.
+
+    An id is ``mp-`` with digits, ``mp-`` with letters ``a`` to ``z`` (that number in base 26, as the client of the
+    Materials Project shows it, padded or not), or ``matassay-`` with digits. Anything else stays as it is.
+
+    Raises
+    ------
+    Unreadable
+        If two keys of one object spell the same id.
+    """
+    if isinstance(value, str):
+        return _fold_id(value)
+    if isinstance(value, list):
+        return [fold_ids(item) for item in value]
+    if isinstance(value, dict):
+        return _no_repeats([(_fold_id(key), fold_ids(item)) for key, item in value.items()])
+    return value
+
+
+def _fold_id(text: str) -> str:
+    found = re.fullmatch(r"\s*(?:matassay-([0-9]{1,15})|mp-([0-9]{1,15}|[a-z]{1,15}))\s*", text)
+    return text if found is None else mp_id(int(found[1]) if found[1] else mp_number(found[2]))
 
 
 def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

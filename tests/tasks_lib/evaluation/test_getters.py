@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import io
+import json
 import struct
 import zlib
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
+from tasks_lib.databases.identifiers import mp_alpha_id, mp_id
 from tasks_lib.evaluation import GETTERS, CallError, Seen, Unreadable
 from tasks_lib.evaluation.readers import images
+from tasks_lib.evaluation.readers.text import fold_ids
 from tasks_lib.records import WindowState
 
 See = Callable[..., Seen]
@@ -94,6 +99,30 @@ def test_json(see: See) -> None:
     assert see("json", "a", data, pointer="/text") == Seen(284.8, unit="eV")
     assert see("json", "a", data, pointer="/none").value is None
     assert see("json", "a", data, pointer="/name").value == "Si"
+
+
+def test_json_brings_ids_to_one_spelling(see: See) -> None:
+    tree = {
+        "ids": ["mp-9000001", "mp-tsbpx", "mp-aaatsbpx", "matassay-9000001", "mp-149", " mp-149 "],
+        "other": ["mp-", "mp", "stable", "tsbpx", "MP-149", "mp-149_GGA", "mp-1-2", "mpx-1", "Si", 9000001, 1.5, True],
+        "mp-tsbpx": {"matassay-9000002": 1.0},
+    }
+    data = json.dumps(tree).encode()
+    assert see("json", "a", data, ids=True).value == {
+        "ids": [*["mp-9000001"] * 4, "mp-149", "mp-149"],
+        "other": tree["other"],
+        "mp-9000001": {"mp-9000002": 1.0},
+    }
+    assert see("json", "a", data, pointer="/ids/1", ids=True).value == "mp-9000001"
+    assert see("json", "a", data).value == tree
+    with pytest.raises(Unreadable, match="'mp-9000001' stands twice"):
+        see("json", "a", b'{"mp-tsbpx": 1, "mp-9000001": 2}', ids=True)
+
+
+@given(number=st.integers(1, 10**9), padding=st.integers(0, 10))
+def test_every_spelling_of_an_id_is_one(number: int, padding: int) -> None:
+    spellings = [mp_id(number), mp_alpha_id(number, padding), f"matassay-{number}"]
+    assert fold_ids(spellings) == [mp_id(number)] * 3
 
 
 def test_key_value(see: See) -> None:

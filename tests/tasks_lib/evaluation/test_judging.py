@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -106,6 +107,49 @@ def test_gold_as(left: Any) -> None:
     judged = task(criterion(1, reads, {"metric": "number", "gold": "g.txt", "relative": 0.01, "arguments": other}))
     evidence = {"main": left.evidence({"a.json": b'{"gap": 1.12}'})}
     assert judge(judged, {"g.txt": b"gap = 1.12"}, evidence, left.blob).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    ("metric_name", "answer", "gold", "arguments"),
+    [
+        ("members", ["mp-tsbpx"], ["mp-9000002", "mp-9000001"], {"count": 1}),
+        (
+            "members",
+            [{"id": "mp-tsbpx", "rho": 5.301}],
+            [{"id": "mp-9000001", "rho": 5.3}],
+            {"count": 1, "keys": ["id"], "columns": {"rho": {"tolerance": 0.01}}},
+        ),
+        ("set-equals", ["Si", "mp-tsbpx"], ["mp-9000001", "Si"], {}),
+        ("number-list", [1.0, "2 g/cm^3"], [2.0, 1.0], {}),
+        (
+            "key-values",
+            {"rho": 5.301, "id": "mp-aaatsbpx", "n": 8, "elements": ["Ga", "As"]},
+            {"rho": 5.3, "id": "mp-9000001", "n": 8, "elements": ["As", "Ga"]},
+            {"keys": {"rho": {"relative": 0.001}, "elements": {"ordered": False}}},
+        ),
+        (
+            "table-match",
+            [{"id": "mp-tsbpx", "rho": 5.301}],
+            [{"id": "mp-9000001", "rho": 5.3}],
+            {"keys": ["id"], "columns": {"rho": {}}},
+        ),
+    ],
+)
+def test_answers_beside_the_gold_of_a_database(
+    left: Any, metric_name: str, answer: Any, gold: Any, arguments: dict[str, Any]
+) -> None:
+    reads = {"getter": "json", "path": "a.json", "arguments": {"pointer": "/found", "ids": True}}
+    compares: dict[str, Any] = {"metric": metric_name, "gold": "answer.json"}
+    compares |= {"arguments": {**arguments, "gold_as": {"getter": "json", "pointer": "/answer"}}}
+    if METRICS[metric_name].takes_tolerance:
+        compares |= {"tolerance": 0.01, "unit": "g/cm^3"}
+    judged = task(criterion(1, reads, compares))
+    golds = {"answer.json": json.dumps({"database": {"name": "s"}, "answer": gold}).encode()}
+    itself = gold[:1] if metric_name == "members" else gold
+    found: Any
+    for found, outcome in ((answer, Outcome.PASS), (itself, Outcome.PASS), (None, Outcome.FAIL), ([], Outcome.FAIL)):
+        evidence = {"main": left.evidence({"a.json": json.dumps({"found": found}).encode()})}
+        assert judge(judged, golds, evidence, left.blob).outcome is outcome, found
 
 
 @pytest.mark.parametrize(

@@ -232,7 +232,7 @@ def test_swapped_columns_do_not_match() -> None:
 
 def test_table_match_says_where() -> None:
     judged = compare("table-match", [ROWS[0], ROWS[1] | {"d": 1.7}], ROWS, columns=COLUMNS, keys=["h"])
-    assert judged.why == "row 2: d is 1.7 where 1.62 is wanted (tolerance 0.01)"
+    assert judged.why == "row 2: d: 1.7 was found, 1.62 is wanted (tolerance 0.01)"
     with pytest.raises(Unreadable, match="no column is named 'name'"):
         compare("table-match", table(ROWS, ("h", "d")), ROWS, columns=COLUMNS)
     with pytest.raises(Unreadable, match="no table"):
@@ -258,6 +258,60 @@ def test_key_values() -> None:
     assert not compare("key-values", seen, {"kind": "direct"}).passed
     assert not compare("key-values", [1], {"kind": "direct"}).passed
     assert compare("key-values", {"gap": 1.12}, {"gap": 1.12}, tolerance=0).passed
+
+
+def test_key_values_of_a_gold_file_have_rules_of_their_own() -> None:
+    gold = {"density": 5.32, "sites": 8, "elements": ["Ga", "As"], "stable": True, "cell": {"a": 5.65, "kind": "cubic"}}
+    rules = {"density": {"tolerance": "0.01 g/cm^3"}, "cell": {"tolerance": 0.01}, "Elements": {"ordered": False}}
+
+    def passes(**other: Any) -> bool:
+        return compare("key-values", gold | other, gold, keys=rules, relative=1e-6).passed
+
+    assert passes()
+    assert passes(density=5.329, elements=["As", "Ga"], cell={"a": 5.659, "kind": "Cubic", "c": 1})
+    assert passes(density="5320 kg/m^3")
+    wrong = {"density": 5.34, "sites": 9, "elements": ["Ga", "Ga"], "stable": 1, "cell": {"kind": "cubic"}}
+    for key, value in wrong.items():
+        assert not passes(**{key: value}), key
+    assert not passes(density=None)
+    assert not passes(elements="GaAs")
+    assert not compare("key-values", {"a b": 1, "a_b": 2}, {"a b": 1}, tolerance=0).passed
+
+
+def test_whole_numbers_are_exact_and_measured_ones_need_a_tolerance() -> None:
+    assert compare("key-values", {"sites": 8.0}, {"sites": 8}).passed
+    assert not compare("key-values", {"sites": 8.001}, {"sites": 8}).passed
+    with pytest.raises(CallError, match="without a tolerance"):
+        compare("key-values", {"a": 5.6}, {"a": 5.6})
+    assert compare("key-values", {"a": 5.6}, {"a": 5.7}, relative=1e-9, keys={"a": {"tolerance": 0.2}}).passed
+    # A rule of its own does not let the criterion's wider tolerance in.
+    assert not compare("key-values", {"a": 5.6}, {"a": 5.7}, relative=0.5, keys={"a": {"tolerance": 0.01}}).passed
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"a": {"tolerence": 1}}, "keys: a takes"),
+        ({"a": 1}, "such as"),
+        ({"b": {}}, "not wanted"),
+        ({"a": {"tolerance": "wide"}}, "with or without a unit"),
+        ({"a": {"relative": "1"}}, "is a number"),
+        ([], "an object of name"),
+    ],
+)
+def test_a_wrong_rule_is_a_fault_of_the_task(keys: Any, said: str) -> None:
+    with pytest.raises(CallError, match=said):
+        compare("key-values", {"a": 1}, {"a": 1}, keys=keys)
+
+
+def test_lists_in_tables_agree_item_by_item() -> None:
+    rows = [{"id": "mp-1", "abc": [3.0, 3.0, 5.0], "elements": ["O", "Ti"]}]
+    columns: dict[str, Any] = {"abc": {"tolerance": 0.01}, "elements": {"ordered": False}}
+    assert compare("table-match", [rows[0] | {"elements": ["Ti", "O"]}], rows, columns=columns, keys=["id"]).passed
+    judged = compare("table-match", [rows[0] | {"abc": [3.0, 5.0, 3.0]}], rows, columns=columns, keys=["id"])
+    assert judged.why == "row mp-1: abc: item 1: 5 was found, 3 is wanted (tolerance 0.01)"
+    assert not compare("table-match", [rows[0] | {"abc": [3.0, 3.0]}], rows, columns=columns).passed
+    assert not compare("table-match", [rows[0] | {"abc": "3 nm"}], rows, columns={"abc": {"tolerance": 1}}).passed
 
 
 def test_exists_and_count() -> None:
@@ -287,6 +341,7 @@ def test_any_value_gets_a_judgement(name: str, value: Any) -> None:
         "image-similar": {"grey": "", "width": 8, "height": 8},
         "key-values": {"a": 1},
         "matches": "a",
+        "members": ["a", "b"],
         "number": 1,
         "number-list": [1],
         "set-equals": ["a"],
@@ -296,6 +351,8 @@ def test_any_value_gets_a_judgement(name: str, value: Any) -> None:
     arguments: dict[str, Any] = {"tolerance": 0.1} if METRICS[name].takes_tolerance else {}
     if name == "table-match":
         arguments["columns"] = {"a": {}}
+    if name == "members":
+        arguments["count"] = 1
     try:
         judged = compare(name, value, wants.get(name), **arguments)
     except Unreadable as reason:

@@ -12,7 +12,8 @@ GETTER_NAMES = {
     "fityk-session", "fityk-peaks", "veusz-document",
 }  # fmt: skip
 METRIC_NAMES = {
-    "exists", "count", "equals", "contains", "matches", "number", "number-list", "table-match", "key-values",
+    "exists", "count", "equals", "contains", "matches",
+    "members", "number", "number-list", "table-match", "key-values",
     "set-equals", "structure-match", "image-similar", "at-least", "at-most", "between",
 }  # fmt: skip
 
