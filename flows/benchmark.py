@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any
 
 from prefect import flow
@@ -13,9 +14,11 @@ from flows.artifacts import ProgressBar, publish_run
 from flows.dispatch import play_deployed, play_inline
 from flows.orders import Order
 from flows.summaries import conclude_alone
-from tasks_lib.episodes import outcome_of, read_manifest
+from tasks_lib.episodes import build_environments, outcome_of, read_manifest
 from tasks_lib.records import EpisodeSpec, RunSummary, VoidRecord
 from tasks_lib.store import RunFolder, Store
+
+_LOG = logging.getLogger(__name__)
 
 
 # Not persisted: a retry must run the body again, also of a run that was completed.
@@ -55,6 +58,8 @@ async def benchmark(
 async def play_run(order: Order) -> RunSummary:
     """Play, aggregate and publish a run in the present flow run."""
     store = Store.open(order.store_url)
+    manifest = await asyncio.to_thread(read_manifest, store, order.run_id)
+    await asyncio.to_thread(build_environments, manifest, order.taskdefs_root, _LOG.warning)
     todo, done = await asyncio.to_thread(_divide, store, order)
     progress = ProgressBar(order.run_id, len(todo) + done)
     await progress.start(done)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from tasks_lib.records.errors import ConfigurationError
+from tasks_lib.store import state_folder
 
 Mode = Literal["inline", "serving"]
 
@@ -113,7 +114,7 @@ class State:
 
 def state(environ: Mapping[str, str] = os.environ) -> State:
     """Return the state folder: ``MATASSAY_STATE``, or ``.state`` in the working folder."""
-    return State(Path(environ.get("MATASSAY_STATE") or ".state").expanduser().resolve())
+    return State(state_folder(environ))
 
 
 def settings_for(mode: Mode, where: State) -> dict[str, str]:

@@ -10,6 +10,7 @@ from tasks_lib import __version__
 from tasks_lib.cli.console import Exit, lenient_streams, say
 from tasks_lib.cli.databases import databases_app
 from tasks_lib.cli.doctor import doctor
+from tasks_lib.cli.environments import environments_app
 from tasks_lib.cli.proving import prove
 from tasks_lib.cli.results import report, rescore
 from tasks_lib.cli.run import retry, run
@@ -48,6 +49,7 @@ app.command()(report)
 app.command()(rescore)
 app.command()(serve)
 app.add_typer(databases_app, name="databases")
+app.add_typer(environments_app, name="environments")
 app.command()(doctor)
 
 

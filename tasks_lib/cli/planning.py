@@ -9,7 +9,7 @@ from pathlib import Path
 from tasks_lib.agents import AGENTS, MODEL_AGENTS
 from tasks_lib.cli.options import select
 from tasks_lib.cli.settings import Settings, settings_file
-from tasks_lib.episodes import Player, episodes_for, make_manifest, unreadable_episodes
+from tasks_lib.episodes import Player, episodes_for, make_manifest, needs_of, unreadable_episodes
 from tasks_lib.models import load_models
 from tasks_lib.records import Json, RunManifest
 from tasks_lib.records.errors import ConfigurationError
@@ -68,7 +68,7 @@ def manifest_for(
         seed=choice.seed,
         machine=machine,
         task_set_digest=tasks.digest,
-        settings=_recorded_settings(choice, settings),
+        settings={**_recorded_settings(choice, settings), **needs_of(tasks.tasks)},
         command=command,
     )
 

@@ -24,6 +24,7 @@ from tasks_lib.cli.settings import load_settings
 from tasks_lib.episodes import (
     Proof,
     RunOrder,
+    build_environments,
     check_proof,
     draw,
     load_engine,
@@ -70,6 +71,7 @@ def prove(
         manifest = open_run(place, proof_manifest(tasks, chosen.digest, repeat=repeat, seed=seed, machine=machine))
         order = RunOrder(place.url, manifest.run_id, root, concurrency=concurrency or settings.run.concurrency)
     say(f"proof {manifest.run_id}: {len(tasks)} tasks, {len(manifest.episodes)} episodes")
+    build_environments(manifest, root, say)
     try:
         with explained(interrupts=False), LiveTable(err, len(manifest.episodes)) as table:
             load_engine().run(order, None if json else table)

@@ -24,7 +24,7 @@ from tasks_lib.cli.options import (
 )
 from tasks_lib.cli.planning import Selection, manifest_for
 from tasks_lib.cli.settings import load_settings, settings_file
-from tasks_lib.episodes import Event, Executor, RunOrder, load_engine, open_run, read_manifest
+from tasks_lib.episodes import Event, Executor, RunOrder, build_environments, load_engine, open_run, read_manifest
 from tasks_lib.records import RunManifest, RunSummary, VoidReason
 from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.reporting import console_table
@@ -139,6 +139,7 @@ def _command() -> tuple[str, ...]:
 def _play(order: RunOrder, manifest: RunManifest, place: Store, as_json: bool) -> None:
     """Let the engine work, show how it goes, end in the table and the exit code."""
     say(f"run {manifest.run_id}: {len(manifest.episodes)} episodes, store {place.url}")
+    build_environments(manifest, order.taskdefs, say)
     try:
         with explained(interrupts=False):
             if as_json:

@@ -6,6 +6,7 @@ from tasks_lib.episodes.driver import EpisodeVoidError, Phases, drive, plain_pha
 from tasks_lib.episodes.engine import Engine, Executor, RunOrder, ServeOrder, load_engine
 from tasks_lib.episodes.grading import evaluate, hand_over, judged
 from tasks_lib.episodes.live import act, collect, initialise, provision
+from tasks_lib.episodes.needs import build_environments, needs_of
 from tasks_lib.episodes.plan import Player, episodes_for, make_manifest, open_run, unreadable_episodes
 from tasks_lib.episodes.progress import Event, EventKind, Listener, listening, tell
 from tasks_lib.episodes.proofs import Proof, check_proof, draw, players_for, proof_manifest, proof_rows, unproved
@@ -31,6 +32,7 @@ __all__ = [
     "ServeOrder",
     "act",
     "begin",
+    "build_environments",
     "check_proof",
     "check_room",
     "collect",
@@ -48,6 +50,7 @@ __all__ = [
     "load_work",
     "make_manifest",
     "missing",
+    "needs_of",
     "open_run",
     "outcome_of",
     "plain_phases",

@@ -15,12 +15,15 @@ from pathlib import Path
 from tasks_lib.agents import play
 from tasks_lib.episodes.players import agent_for
 from tasks_lib.episodes.progress import tell
+from tasks_lib.episodes.services import ServedMachine, Services
 from tasks_lib.episodes.work import EpisodeWork
+from tasks_lib.models import Redactor
 from tasks_lib.records import (
     CollectedFile,
     Ending,
     Evidence,
     Initialise,
+    Json,
     Launch,
     Observation,
     PlacedFile,
@@ -30,8 +33,8 @@ from tasks_lib.records import (
     Step,
     now,
 )
-from tasks_lib.records.errors import ActionError, InitialiseError
-from tasks_lib.sandbox import Computer, FileEntry, Machine, provider
+from tasks_lib.records.errors import ActionError, InitialiseError, ProvisionError
+from tasks_lib.sandbox import Computer, FileEntry, Machine, environments, provider
 from tasks_lib.store import AttemptFolder
 
 # Caps on what `collect` takes: a work folder full of junk must not fill the store.
@@ -48,19 +51,45 @@ def provision(work: EpisodeWork, attempt: AttemptFolder, stage: Stage) -> Machin
     NoDesktopError
         If the stage needs a desktop and the provider has none.
     ProvisionError
-        If the machine does not come up.
+        If the machine does not come up, or the Python environment of its scripts is not built.
     """
-    settings = work.manifest.machine
-    endpoints = {name: work.endpoints[name] for name in stage.endpoints}
-    machine = provider(settings.provider).open(
-        settings, desktop=stage.needs_desktop, endpoints=endpoints, python=Path(sys.executable)
-    )
+    settings, place = work.manifest.machine, attempt.stage(stage.id)
+    python, facts = _python(work, stage)
+    services = Services(work, stage)
     try:
-        work.store.write_document(attempt.stage(stage.id).provision, machine.provision)
+        machine = provider(settings.provider).open(
+            settings,
+            desktop=stage.needs_desktop,
+            endpoints=services.ports,
+            python=python,
+            variables=services.variables,
+        )
     except BaseException:
-        machine.close()
+        services.close(work.store, place)
         raise
-    return machine
+    served = ServedMachine(machine, services, work.store, place)
+    try:
+        provision = machine.provision
+        record = provision.model_copy(update={"facts": {**provision.facts, **facts}})
+        work.store.write_document(place.provision, record)
+    except BaseException:
+        served.close()
+        raise
+    return served
+
+
+def _python(work: EpisodeWork, stage: Stage) -> tuple[Path, dict[str, Json]]:
+    """Return the interpreter of the stage's scripts, and what the record says of its environment."""
+    if stage.environment is None:
+        return Path(sys.executable), {}
+    environment = environments.find(stage.environment, work.taskdefs)
+    if not environment.is_built:
+        msg = (
+            f"the Python environment {stage.environment!r} is not built: run `matassay environments build "
+            f"{stage.environment}`, then `matassay retry {work.run_id}`"
+        )
+        raise ProvisionError(msg)
+    return environment.python, {"environment": {"name": environment.name, "packages": environment.digest}}
 
 
 def initialise(work: EpisodeWork, attempt: AttemptFolder, stage: Stage, machine: Machine) -> Initialise:
@@ -135,8 +164,11 @@ def act(work: EpisodeWork, attempt: AttemptFolder, stage: Stage, machine: Machin
         work.store.append_line(path, step.to_line())
         tell("step", work.run_id, work.spec.id, attempt=attempt.number, stage=stage.id, step=step.index)
 
+    # The key of a database is the stage's own, and still no text for a model or a report.
+    hide = Redactor.from_environment() | Redactor.from_environment(machine.variables)
+    put_blob = work.store.put_blob
     with closing(agent_for(work, stage)) as agent:
-        return play(agent, machine.computer, stage, stage.budget, on_step=record, put_blob=work.store.put_blob)
+        return play(agent, machine.computer, stage, stage.budget, on_step=record, put_blob=put_blob, redactor=hide)
 
 
 def collect(work: EpisodeWork, attempt: AttemptFolder, stage: Stage, machine: Machine, ending: Ending) -> Evidence:

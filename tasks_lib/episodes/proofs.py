@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tasks_lib.episodes.needs import needs_of
 from tasks_lib.episodes.plan import Player, episodes_for, make_manifest
 from tasks_lib.records import EpisodeSpec, MachineSettings, Outcome, RunManifest, Task, Verdict, VoidRecord
 from tasks_lib.taskdefs import LoadedTask, TaskSet
@@ -90,7 +91,7 @@ def proof_manifest(
     )
     return make_manifest(
         "prove", episodes, run_id=run_id, seed=seed, machine=machine, task_set_digest=digest,
-        settings={"hints": True, "retries": retries},
+        settings={"hints": True, "retries": retries, **needs_of(tasks)},
     )  # fmt: skip
 
 

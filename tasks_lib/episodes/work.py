@@ -23,7 +23,6 @@ class EpisodeWork:
     spec: EpisodeSpec
     loaded: LoadedTask
     models: Mapping[str, ModelSettings] = field(default_factory=dict)
-    endpoints: Mapping[str, int] = field(default_factory=dict)
     flow_run_id: str | None = None
 
     @property
@@ -35,6 +34,11 @@ class EpisodeWork:
     def task(self) -> Task:
         """The task."""
         return self.loaded.task
+
+    @property
+    def taskdefs(self) -> Path:
+        """Root of the task definitions that the task was loaded from."""
+        return self.loaded.folder.parents[2]
 
     @property
     def folder(self) -> EpisodeFolder:

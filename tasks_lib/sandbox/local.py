@@ -12,6 +12,7 @@ import socket
 import subprocess
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -56,6 +57,7 @@ class LocalProvider:
         desktop: bool,
         endpoints: dict[str, int] | None = None,
         python: Path | None = None,
+        variables: Mapping[str, str] | None = None,
     ) -> LocalMachine:
         """Make a machine; see `tasks_lib.sandbox.machine.Provider.open`."""
         ports = endpoints or {}
@@ -70,7 +72,7 @@ class LocalProvider:
         if problem is not None:
             msg = f"{problem}. Or run with --unsafe-local, which gives the agent's programs the run of this host"
             raise ProvisionError(msg)
-        machine = LocalMachine(settings, desktop=desktop)
+        machine = LocalMachine(settings, desktop=desktop, variables=variables or {})
         try:
             machine.start(ports, python)
         except OSError as error:
@@ -90,10 +92,11 @@ class LocalMachine:
     computer: Computer
     provision: Provision
 
-    def __init__(self, settings: MachineSettings, *, desktop: bool) -> None:
+    def __init__(self, settings: MachineSettings, *, desktop: bool, variables: Mapping[str, str]) -> None:
         self.id = f"local-{secrets.token_hex(6)}"
         self.pid: int | None = None
         self.start_time: float | None = None
+        self.variables: Mapping[str, str] = dict(variables)
         self._settings = settings
         self._desktop = desktop
         self._folders = _bubblewrap.Folders(_remains.new_root(self.id))
@@ -226,6 +229,7 @@ class LocalMachine:
             runtime=_bubblewrap.RUNTIME if inside else str(folders.root / "run"),
             python=str(scripts.executable),
             endpoints={port: f"{_bubblewrap.ENDPOINTS}/{port}.sock" for port in endpoints.values()} if inside else {},
+            variables=dict(self.variables),
             file_mb=self._settings.disk_mb,
             data_mb=self._settings.memory_mb if capped["memory"].startswith("rlimit") else None,
             processes=self._settings.processes if capped["processes"] == "rlimit" else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -17,6 +18,8 @@ class Machine(Protocol):
     id: str
     computer: Computer
     provision: Provision
+    variables: Mapping[str, str]
+    """What the environment of the scripts holds besides the machine's own; a secret in it must not be shown."""
     pid: int | None
     """Process of this host whose end is the machine's end; for the lease."""
     start_time: float | None
@@ -41,6 +44,7 @@ class Provider(Protocol):
         desktop: bool,
         endpoints: dict[str, int] | None = None,
         python: Path | None = None,
+        variables: Mapping[str, str] | None = None,
     ) -> Machine:
         """Make a machine and wait until it serves.
 
@@ -54,6 +58,8 @@ class Provider(Protocol):
             Services on this host's loopback, by name, that the machine may reach at the same port of its own loopback.
         python : Path, optional
             Interpreter that the agent's scripts run in; by default the running one.
+        variables : mapping of str to str, optional
+            Environment variables of the agent's scripts, such as the addresses of the endpoints.
 
         Raises
         ------

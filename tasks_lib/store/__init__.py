@@ -4,6 +4,7 @@ from tasks_lib.store._store import Store
 from tasks_lib.store.attempts import new_attempt
 from tasks_lib.store.layout import AttemptFolder, EpisodeFolder, RunFolder, StageFolder, runs
 from tasks_lib.store.leases import HeldLease, acquire, expired, lease_path, new_owner
+from tasks_lib.store.state import state_folder
 
 __all__ = [
     "AttemptFolder",
@@ -18,4 +19,5 @@ __all__ = [
     "new_attempt",
     "new_owner",
     "runs",
+    "state_folder",
 ]

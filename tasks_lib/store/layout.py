@@ -61,6 +61,10 @@ class StageFolder:
         """``evidence.json``."""
         return f"{self.path}/evidence.json"
 
+    def requests(self, endpoint: str) -> str:
+        """``requests.<endpoint>.jsonl``, what the stage's database of that name was asked, one request a line."""
+        return f"{self.path}/requests.{endpoint}.jsonl"
+
 
 @dataclass(frozen=True, slots=True)
 class AttemptFolder:

@@ -68,7 +68,7 @@ def _serve(descriptor: int, token: str, settings: GuestSettings, children: Child
         session = Session(settings, children)
     environment = base_environment(settings) if session is None else session.desktop.environment
     files = WorkFolder(Path(settings.work))
-    scripts = Scripts(children, files, settings.python, environment)
+    scripts = Scripts(children, files, settings.python, environment | settings.variables)
     forwarder = _forward(settings)
 
     from werkzeug.serving import WSGIRequestHandler, make_server

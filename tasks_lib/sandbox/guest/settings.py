@@ -18,6 +18,7 @@ class GuestSettings(BaseModel):
     runtime: str
     python: str
     endpoints: dict[int, str] = {}  # loopback port inside the machine -> unix socket that leads to the host's port
+    variables: dict[str, str] = {}  # environment variables of scripts alone, such as where a database is
     file_mb: int
     data_mb: int | None = None  # None: a cgroup caps memory
     processes: int | None = None  # None: a cgroup caps processes
