@@ -160,3 +160,9 @@ def test_a_closed_server_leaves_no_structures_behind(small_snapshot: Snapshot) -
     with start("optimade", small_snapshot):
         pass
     assert {name for client in _CLIENTS.values() for name in client.list_database_names()} == before
+
+
+def test_times_carry_their_zone(optimade: RunningServer) -> None:
+    for kind in ("structures", "references"):
+        page = httpx.get(f"{optimade.endpoints['crystals']}/v1/{kind}?page_limit=2").json()
+        assert [one["attributes"]["last_modified"] for one in page["data"]] == ["2026-11-30T00:00:00Z"] * 2
