@@ -86,6 +86,7 @@ def lint_tasks(
     Example: matassay lint taskdefs/mattoolbench/xps
     """
     from tasks_lib.agents import reply_problems
+    from tasks_lib.databases.servers import Dialect
     from tasks_lib.evaluation import GETTERS, METRICS
     from tasks_lib.taskdefs import lint
 
@@ -94,7 +95,7 @@ def lint_tasks(
         if not target.exists():
             say(f"matassay: nothing to check at {target}: give a folder that holds task.yaml files")
             raise typer.Exit(Exit.WRONG_USE)
-        findings = lint(target, getters=GETTERS, metrics=METRICS, parse=reply_problems)
+        findings = lint(target, getters=GETTERS, metrics=METRICS, parse=reply_problems, endpoints=tuple(Dialect))
     if json:
         print_json([asdict(finding) for finding in findings])
     else:

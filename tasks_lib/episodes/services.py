@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tasks_lib.databases import Snapshot, load
 from tasks_lib.episodes.work import EpisodeWork
 from tasks_lib.records import Json, Provision, Stage
-from tasks_lib.records.errors import ConfigurationError
+from tasks_lib.records.errors import ProvisionError, TaskError
 from tasks_lib.sandbox import Computer, Machine
 from tasks_lib.store import StageFolder, Store
 
@@ -51,8 +51,10 @@ class Services:
 
     Raises
     ------
-    ConfigurationError
-        If an endpoint is no dialect, or the snapshot here is not the manifest's.
+    TaskError
+        If an endpoint is no dialect.
+    ProvisionError
+        If the snapshot here is not the manifest's.
     """
 
     def __init__(self, work: EpisodeWork, stage: Stage) -> None:
@@ -91,7 +93,7 @@ def _start(name: str, settings: Mapping[str, Any]) -> RunningServer:
 
     if name not in tuple(Dialect):
         msg = f"no service is called {name!r}: an endpoint of a stage is one of {', '.join(Dialect)}; mend the task"
-        raise ConfigurationError(msg)
+        raise TaskError(msg)
     snapshot = _snapshot()
     wanted = settings.get("digest", snapshot.digest)
     if wanted != snapshot.digest:
@@ -99,7 +101,7 @@ def _start(name: str, settings: Mapping[str, Any]) -> RunningServer:
             f"the run was planned for database {settings.get('name')} with digest {wanted[:12]}, here is "
             f"{snapshot.name} with {snapshot.digest[:12]}: start a new run, or check out the data of that time"
         )
-        raise ConfigurationError(msg)
+        raise ProvisionError(msg)
     return start(name, snapshot, faults=FaultSettings.model_validate(settings.get("faults") or {}))
 
 

@@ -111,7 +111,11 @@ def build(environment: PythonEnvironment) -> None:
         If the packages cannot be installed; the message holds pip's last lines and names its log.
     """
     folder = environment.folder
-    folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        msg = f"environments lie in {folder.parent}, which cannot be made ({error}): point MATASSAY_STATE elsewhere"
+        raise ConfigurationError(msg) from error
     with _locked(folder.with_suffix(".lock")):
         if environment.is_built:
             return

@@ -19,6 +19,7 @@ def lint(
     getters: Mapping[str, Called] | Collection[str] | None = None,
     metrics: Mapping[str, Called] | Collection[str] | None = None,
     parse: Callable[[str, Modality], Sequence[str]] | None = None,
+    endpoints: Collection[str] | None = None,
 ) -> list[Finding]:
     """Check task definitions.
 
@@ -30,6 +31,8 @@ def lint(
         What evaluation knows by which name; a mapping lets arguments be checked too, None leaves the rules out.
     parse : callable, optional
         Takes a reply and a modality, returns what is wrong with the reply; None leaves the rule out.
+    endpoints : collection of str, optional
+        Services that a stage may ask for; None leaves the rule out.
 
     Returns
     -------
@@ -41,7 +44,7 @@ def lint(
     ConfigurationError
         If `path` holds no task.
     """
-    known = Known(getters, metrics, parse)
+    known = Known(getters, metrics, parse, endpoints)
     folders = _folders(Path(path))
     if not folders:
         msg = f"no task at {path}: name a folder with a {TASK_FILE}, or a root of <suite>/<domain>/<task> folders"

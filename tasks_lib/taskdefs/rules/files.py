@@ -104,3 +104,24 @@ def _too_long(folder: TaskFolder, _task: Task, _known: Known) -> Iterator[Broken
     if count > MAX_LINES:
         fix = "move tables to inputs/ or gold/, or split the task"
         yield Broken(f"{count} lines, at most {MAX_LINES}", fix, file=folder.file, line=count)
+
+
+@rule("unknown-endpoint", "Every endpoint of a stage is a database that the harness can start.")
+def _unknown_endpoint(_folder: TaskFolder, task: Task, known: Known) -> Iterator[Broken]:
+    if known.endpoints is None:
+        return
+    for index, stage in enumerate(task.stages):
+        for name in stage.endpoints:
+            if name not in known.endpoints:
+                value = f"endpoint {name!r} is none"
+                yield Broken(value, f"use one of {', '.join(known.endpoints)}", (*stage_at(task, index), "endpoints"))
+
+
+@rule("unknown-environment", "Every environment of a stage has its requirements in `environments/` below the root.")
+def _unknown_environment(folder: TaskFolder, task: Task, _known: Known) -> Iterator[Broken]:
+    place = folder.folder.resolve().parents[2] / "environments"
+    for index, stage in enumerate(task.stages):
+        if stage.environment is not None and not (place / f"{stage.environment}.txt").is_file():
+            value = f"environments/{stage.environment}.txt is not there"
+            fix = "write the file of requirements, or mend the name"
+            yield Broken(value, fix, (*stage_at(task, index), "environment"))

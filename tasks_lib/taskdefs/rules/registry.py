@@ -32,11 +32,14 @@ class Known:
         Registered names; of a mapping, the arguments are checked too.
     parse : callable, optional
         Takes a reply and a modality, returns what is wrong with the reply; an empty sequence where it can be acted on.
+    endpoints : collection of str, optional
+        Names of the services that a stage may ask for.
     """
 
     getters: Mapping[str, Called] | Collection[str] | None = None
     metrics: Mapping[str, Called] | Collection[str] | None = None
     parse: Callable[[str, Modality], Sequence[str]] | None = None
+    endpoints: Collection[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,7 @@ def one_stage(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def make_run(store: Store) -> MakeRun:
-    def make(root: Path, *players: Player, retries: int = 0, run_id: str = "r1") -> RunManifest:
+    def make(root: Path, *players: Player, retries: int = 0, run_id: str = "r1", settings: Any = None) -> RunManifest:
         tasks = load_all(root)
         return open_run(
             store,
@@ -52,7 +53,7 @@ def make_run(store: Store) -> MakeRun:
                 seed=1,
                 machine=MachineSettings(),
                 task_set_digest=tasks.digest,
-                settings={"retries": retries},
+                settings={"retries": retries, **(settings or {})},
             ),
         )
 

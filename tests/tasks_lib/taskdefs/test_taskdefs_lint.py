@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tasks_lib.agents import reply_problems
+from tasks_lib.databases.servers import Dialect
 from tasks_lib.evaluation import GETTERS, METRICS
 from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.taskdefs import RULES, Finding, find_root, lint, load_all
@@ -21,7 +22,7 @@ READER = {"yaml", "form", "unreadable", "duplicate-id"}
 
 
 def check(path: Path) -> list[Finding]:
-    return lint(path, getters=GETTERS, metrics=METRICS, parse=reply_problems)
+    return lint(path, getters=GETTERS, metrics=METRICS, parse=reply_problems, endpoints=tuple(Dialect))
 
 
 @pytest.fixture
@@ -106,7 +107,7 @@ def test_a_folder_without_tasks_is_refused(tmp_path):
 
 
 def test_rules_that_need_other_floors_are_left_out_without_them():
-    for name in ("unknown-getter", "unknown-metric", "bad-argument", "oracle-unparsable"):
+    for name in ("unknown-getter", "unknown-metric", "bad-argument", "oracle-unparsable", "unknown-endpoint"):
         assert lint(FIXTURES / "bad" / name) == []
 
 
