@@ -81,7 +81,7 @@ python_packages() {
 }
 
 case $target in
-run) system_packages && python_packages "[serve]" ;;
+run) system_packages && python_packages "[serve,databases]" ;;
 test) system_packages && python_packages "[serve,test]" ;;
 packages) system_packages ;;
 *)

@@ -103,7 +103,7 @@ def user_prompt(view: View, *, hints: bool = True) -> str:
         parts.append("# Files at the start\n" + "\n".join(f"- {path}" for path in brief.inputs))
     parts.append("# Files to leave behind\n" + "\n".join(f"- {path}: {what}" for path, what in brief.deliverables))
     if brief.endpoints:
-        parts.append("# Services\n" + "\n".join(f"- {name}" for name in brief.endpoints))
+        parts.append("# Services\n" + "\n".join(map(_service, brief.endpoints)))
     parts.append(f"# Budget\nstep {view.step}, {_left(view)}")
     if view.screenshot is not None:
         parts.append(_screen(view))
@@ -119,6 +119,16 @@ def user_prompt(view: View, *, hints: bool = True) -> str:
         parts.append(f"# Your notes\n{view.memory}")
     parts.append("Give the next reply.")
     return "\n\n".join(parts)
+
+
+def _service(name: str) -> str:
+    """Say how scripts find a database: by names of variables, never by their values."""
+    from tasks_lib.databases.servers import Dialect  # only stages that have databases pay for the import
+
+    if name not in tuple(Dialect):
+        return f"- {name}"
+    dialect = Dialect(name)
+    return f"- {dialect.title}: its address is in the scripts' environment, {', '.join(dialect.address_variables)}"
 
 
 def _left(view: View) -> str:

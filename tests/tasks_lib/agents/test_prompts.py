@@ -46,6 +46,13 @@ def test_the_task_comes_first_and_hints_can_be_denied():
     assert "below Fit" not in denied
 
 
+def test_a_database_is_told_by_the_names_of_its_variables():
+    brief = Brief(Modality.CODE, "Count it.", deliverables=(("a.json", "n"),), endpoints=("mp", "oqmd"))
+    text = user_prompt(view(brief), hints=False)
+    assert "- Materials Project API: its address is in the scripts' environment, MP_API_ENDPOINT, MP_API_KEY" in text
+    assert "- OQMD REST API: its address is in the scripts' environment, oqmd_url" in text
+
+
 def test_what_is_missing_is_not_spoken_of():
     bare = user_prompt(view(Brief(Modality.CODE, "Compute it.", deliverables=(("a.json", "number"),))))
     for heading in ("# Hints", "# Files at", "# Services", "# Screen", "# Your", "# What came", "# Notice", "# Figure"):

@@ -118,3 +118,9 @@ def test_two_snapshots_are_served_side_by_side(small_snapshot: Snapshot) -> None
         ]
     assert counts == [20, 5]
     assert one.digest != other.digest
+
+
+@pytest.mark.parametrize("dialect", list(Dialect))
+def test_the_variables_that_a_prompt_names_are_those_of_the_server(small_snapshot: Snapshot, dialect: Dialect) -> None:
+    with start(dialect, small_snapshot) as server:
+        assert set(dialect.address_variables) <= set(server.environment())
