@@ -9,13 +9,12 @@ Providers differ in coverage by a written rule, so that asking several of them m
 
 from __future__ import annotations
 
-import logging
 import re
 import uuid
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from starlette.applications import Starlette
@@ -25,6 +24,7 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tasks_lib.databases.entry import Entry
+from tasks_lib.databases.servers import _optimade_app
 from tasks_lib.databases.servers import _optimade_documents as documents
 from tasks_lib.databases.servers._dialects import Served
 from tasks_lib.databases.servers._optimade_text import literal_transformer
@@ -147,32 +147,35 @@ def build_provider(provider: Provider, snapshot: Snapshot, base_url: str, stack:
     ConfigurationError
         If the `optimade` package is not installed.
     """
-    # Left alone, the package logs to the console and to a folder of the whole machine, from its import on.
-    logging.getLogger("optimade").addHandler(logging.NullHandler())
+    _optimade_app.quiet()
     try:
-        from optimade.server import create_app as factory
+        from bson.codec_options import CodecOptions
         from optimade.server.entry_collections.mongo import get_mongo_client
-        from optimade.server.routers import versions
     except ImportError as error:
         msg = "the OPTIMADE dialect needs the package 'optimade[server]': install matassay with the extra 'databases'"
         raise ConfigurationError(msg) from error
 
     config = _settings(provider, base_url)
-    logging.getLogger(f"optimade.{config.mongo_database}").addHandler(logging.NullHandler())
-    app = factory.create_app(config, logger_tag=config.mongo_database)
-    # The factory grows its own module's list on every call, and a second app would get /v1/versions.
-    while versions in factory.MAIN_ENDPOINTS:
-        factory.MAIN_ENDPOINTS.remove(versions)
+    app = _optimade_app.create(config, provider.name)
     stack.callback(lambda: get_mongo_client(config).drop_database(config.mongo_database))
-    covered = [entry for entry in snapshot if provider.covers(entry)]
     collections = app.state.entry_collections
     for one in collections.values():
         one.transformer = literal_transformer(one.resource_mapper)
-    references, ids = documents.references(snapshot, covered)
-    collections["references"].insert(references)
-    collections["structures"].insert([documents.structure(one, provider.fields, ids) for one in covered])
+    _optimade_app.share(app, config, snapshot, provider.name, lambda: _documents(provider, snapshot))
+    for one in collections.values():
+        # Else times leave without a zone, which the standard does not allow and its models do not notice.
+        one.collection = one.collection.with_options(codec_options=CodecOptions(tz_aware=True))
     collections["links"].insert([documents.link(provider.name, provider.title, provider.rule, base_url)])
     return _Bounded(app, renames=provider is OQMD_FACE)
+
+
+def _documents(provider: Provider, snapshot: Snapshot) -> dict[str, list[dict[str, Any]]]:
+    covered = [entry for entry in snapshot if provider.covers(entry)]
+    references, ids = documents.references(snapshot, covered)
+    return {
+        "references": references,
+        "structures": [documents.structure(one, provider.fields, ids) for one in covered],
+    }
 
 
 class _Bounded:
