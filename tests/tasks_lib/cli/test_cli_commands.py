@@ -34,6 +34,8 @@ COMMANDS = (
     "tasks show",
     "databases serve",
     "databases query",
+    "environments build",
+    "environments list",
 )
 
 
