@@ -1,6 +1,7 @@
 """Agents, the loop in which they work, and the reading of what they answer."""
 
 from tasks_lib.agents.actions import CALLS, Action, read_actions
+from tasks_lib.agents.guess import GuessAgent
 from tasks_lib.agents.llm import LlmAgent, ScriptedLlmAgent
 from tasks_lib.agents.loop import play
 from tasks_lib.agents.parsing import ParsedReply, Script, parse_reply, reply_problems
@@ -17,6 +18,7 @@ __all__ = [
     "Action",
     "Agent",
     "Brief",
+    "GuessAgent",
     "LlmAgent",
     "ParsedReply",
     "RandomAgent",

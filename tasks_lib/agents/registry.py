@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tasks_lib.agents.guess import GuessAgent
 from tasks_lib.agents.llm import LlmAgent, ScriptedLlmAgent
 from tasks_lib.agents.protocol import Agent, Reply
 from tasks_lib.agents.random_agent import RandomAgent
@@ -14,6 +15,7 @@ from tasks_lib.records.errors import ConfigurationError, TaskError
 
 # What each does, in a sentence for lists.
 AGENTS: Mapping[str, str] = {
+    "guess": "writes typical constants into every deliverable of a code stage",
     "llm": "asks a chat model of matassay.toml",
     "nop": "says DONE at once",
     "oracle": "plays the task's own solution",
@@ -51,7 +53,7 @@ def make_agent(
     model_name : str, optional
         Its name in the settings, for messages.
     seed : int
-        Of ``random``.
+        Of ``guess`` and ``random``.
     hints : bool
         Whether a model is told the stage's hints.
     environ : mapping, optional
@@ -66,6 +68,8 @@ def make_agent(
     """
     if name == "nop":
         return TranscriptAgent(name)
+    if name == "guess":
+        return GuessAgent(seed)
     if name == "random":
         return RandomAgent(seed)
     if name == "scripted-llm":

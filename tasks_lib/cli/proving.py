@@ -54,7 +54,7 @@ def prove(
     taskdefs: TaskdefsOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Prove tasks: the oracle scores 1, doing nothing scores 0, every near miss fails what it must.
+    """Prove tasks: the oracle scores 1, doing nothing and guessing score 0, near misses fail what they must.
 
     Example: matassay prove --domain xps --repeat 3
     """

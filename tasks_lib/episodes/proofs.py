@@ -1,4 +1,4 @@
-"""Whether tasks are proved: the oracle scores 1, doing nothing scores 0, near misses fail where they must."""
+"""Whether tasks are proved: the oracle scores 1, doing nothing and guessing 0, near misses fail where they must."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tasks_lib.episodes.needs import needs_of
 from tasks_lib.episodes.plan import Player, episodes_for, make_manifest
-from tasks_lib.records import EpisodeSpec, MachineSettings, Outcome, RunManifest, Task, Verdict, VoidRecord
+from tasks_lib.records import EpisodeSpec, MachineSettings, Modality, Outcome, RunManifest, Task, Verdict, VoidRecord
 from tasks_lib.taskdefs import LoadedTask, TaskSet
 
 
@@ -24,9 +24,10 @@ class Proof:
 
 
 def players_for(task: Task) -> tuple[Player, ...]:
-    """Return who has to play a task for its proof: oracle, nop, and the oracle with each near miss."""
+    """Return who has to play a task for its proof: oracle, nop, guess for code, and the oracle with each near miss."""
     near = tuple(Player("oracle", variant=near_miss.id) for near_miss in task.near_misses)
-    return (Player("oracle"), Player("nop"), *near)
+    guess = (Player("guess"),) if task.modality is Modality.CODE else ()
+    return (Player("oracle"), Player("nop"), *guess, *near)
 
 
 def draw(chosen: TaskSet, sample: int | None, seed: int) -> tuple[LoadedTask, ...]:
@@ -116,7 +117,8 @@ def check_proof(task: Task, spec: EpisodeSpec, outcome: Verdict | VoidRecord | N
     elif spec.agent == "oracle":
         holds, why = outcome.outcome is Outcome.PASS, _failed(outcome) or "every criterion is met"
     else:
-        holds, why = outcome.earned == 0, f"{outcome.earned} of {outcome.points} points for doing nothing"
+        how = "guessing: make the answer one that only the data can give" if spec.agent == "guess" else "doing nothing"
+        holds, why = outcome.earned == 0, f"{outcome.earned} of {outcome.points} points for {how}"
     return Proof(task.id, player, spec.trial, holds, why)
 
 

@@ -28,7 +28,7 @@ def view(step=1, modality=Modality.CODE, **changes):
 
 
 def test_the_names_are_known_and_each_can_be_made():
-    assert sorted(AGENTS) == ["llm", "nop", "oracle", "random", "replay", "scripted-llm"]
+    assert sorted(AGENTS) == ["guess", "llm", "nop", "oracle", "random", "replay", "scripted-llm"]
     assert set(AGENTS) >= MODEL_AGENTS
     for name in AGENTS:
         agent = make_agent(name, transcript=["a"], model=SETTINGS, environ={"K": "a-key-of-some-length"})
@@ -38,7 +38,7 @@ def test_the_names_are_known_and_each_can_be_made():
 
 
 def test_an_unknown_agent_is_told_the_known_ones():
-    with pytest.raises(ConfigurationError, match="no agent 'gpt'; there are llm, nop, oracle"):
+    with pytest.raises(ConfigurationError, match="no agent 'gpt'; there are guess, llm, nop, oracle"):
         make_agent("gpt")
 
 

@@ -8,6 +8,7 @@ from tasks_lib.episodes import Player, Proof, check_proof, players_for, proof_ro
 from tasks_lib.records import (
     CriterionRecord,
     EpisodeSpec,
+    Modality,
     NearMiss,
     Outcome,
     Phase,
@@ -50,7 +51,21 @@ def _spec(task: Task, player: Player) -> EpisodeSpec:
 def test_everybody_who_has_to_play_does(task: Task) -> None:
     players = players_for(task)
     assert players[:2] == (Player("oracle"), Player("nop"))
-    assert [player.variant for player in players[2:]] == [near_miss.id for near_miss in task.near_misses]
+    assert (Player("guess") in players) == (task.modality is Modality.CODE)
+    near = [player.variant for player in players if player.variant is not None]
+    assert near == [near_miss.id for near_miss in task.near_misses]
+
+
+def test_code_is_played_by_somebody_who_guesses(task: Task) -> None:
+    code = task.model_copy(update={"modality": Modality.CODE})
+    assert players_for(code)[:3] == (Player("oracle"), Player("nop"), Player("guess"))
+    assert Player("guess") not in players_for(task.model_copy(update={"modality": Modality.GUI}))
+    spec = _spec(code, Player("guess"))
+    ids = {criterion.id for criterion in code.criteria}
+    assert check_proof(code, spec, _verdict(code, ids)).holds
+    proof = check_proof(code, spec, _verdict(code, ids - {code.criteria[0].id}))
+    assert not proof.holds
+    assert proof.why.endswith("points for guessing: make the answer one that only the data can give")
 
 
 def test_the_oracle_has_to_score_everything(task: Task) -> None:
