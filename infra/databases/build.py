@@ -11,13 +11,23 @@ from typing import Any
 from pymatgen.analysis.structure_matcher import StructureMatcher
 from pymatgen.core.structure import Structure
 
-from infra.databases import elasticity, geometry, ledger
-from infra.databases.hulls import Stability, stabilities
+from infra.databases import elasticity, ledger
 from infra.databases.literature import FILE as LITERATURE
 from infra.databases.literature import Candidate, literature
 from infra.databases.potential import Potential, plain
 from infra.databases.starting import Start
-from tasks_lib.databases import MISSING, PROPERTIES, Crystal, Entry, Header, Property, Provenance, Snapshot
+from tasks_lib.databases import (
+    MISSING,
+    PROPERTIES,
+    Crystal,
+    Entry,
+    Header,
+    Property,
+    Provenance,
+    Snapshot,
+    geometry,
+)
+from tasks_lib.databases.hulls import Stability, stabilities
 
 NAME = "matassay-snapshot-1"
 VERSION = "1.0.0"

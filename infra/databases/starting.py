@@ -8,7 +8,7 @@ import spglib
 from pymatgen.core.lattice import Lattice
 from pymatgen.core.structure import Structure
 
-SYMPREC = 0.01
+from tasks_lib.databases.geometry import SYMPREC
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,11 @@ from pymatgen.core.composition import Composition
 from pymatgen.core.lattice import Lattice
 from pymatgen.core.structure import Structure
 
-from infra.databases import geometry
-from infra.databases.hulls import stabilities
 from infra.databases.prototypes import shipped, substituted
 from infra.databases.starting import primitive
 from infra.databases.verify import complaints, systems
-from tasks_lib.databases import Snapshot, load
+from tasks_lib.databases import Snapshot, geometry, load
+from tasks_lib.databases.hulls import stabilities
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import spglib
-from pymatgen.core.structure import Structure
+from typing import TYPE_CHECKING
 
-from infra.databases.starting import SYMPREC
+if TYPE_CHECKING:
+    from pymatgen.core.structure import Structure
 
+SYMPREC = 0.01
+"""Distance, Å, within which spglib takes positions for equivalent."""
 SYMMETRY_METHOD = f"spglib.get_symmetry_dataset of the stored cell, symprec {SYMPREC} Å, default angle tolerance"
 
 
@@ -18,7 +20,10 @@ def symmetry(structure: Structure) -> dict[str, int | str]:
     ValueError
         If spglib finds none.
     """
-    cell = (structure.lattice.matrix, structure.frac_coords, [site.specie.Z for site in structure])
+    import spglib
+
+    numbers = [site.specie.Z for site in structure]
+    cell = (structure.lattice.matrix.tolist(), structure.frac_coords.tolist(), numbers)
     found = spglib.get_symmetry_dataset(cell, symprec=SYMPREC)
     if found is None:
         msg = f"spglib finds no space group for {structure.formula} at symprec {SYMPREC} Å: check the coordinates"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
-from pymatgen.analysis.phase_diagram import PDEntry, PhaseDiagram
-from pymatgen.core.composition import Composition
+if TYPE_CHECKING:
+    from pymatgen.analysis.phase_diagram import PDEntry, PhaseDiagram
+    from pymatgen.core.composition import Composition
 
 # Energies are stored to 1e-6 eV/atom; an entry this close to the hull lies on it.
 ON_THE_HULL = 1e-6
@@ -40,13 +42,15 @@ def stabilities(energies: Mapping[str, tuple[Composition, float]]) -> dict[str, 
     ValueError
         If an element has no entry of its own: a hull needs every corner.
     """
+    from pymatgen.analysis.phase_diagram import PDEntry, PhaseDiagram
+
     entries = {key: PDEntry(cell, energy * cell.num_atoms, name=key) for key, (cell, energy) in energies.items()}
     systems: dict[frozenset[str], list[str]] = {}
     for key, entry in entries.items():
         systems.setdefault(frozenset(element.symbol for element in entry.composition.elements), []).append(key)
     absent = sorted({symbol for system in systems for symbol in system if frozenset({symbol}) not in systems})
     if absent:
-        msg = f"a hull needs an entry of each of its elements, there is none of {absent}: add one to compounds.yaml"
+        msg = f"a hull needs an entry of each of its elements, there is none of {absent}: add one"
         raise ValueError(msg)
     found: dict[str, Stability] = {}
     for system, keys in systems.items():
@@ -60,7 +64,7 @@ def _stability(diagram: PhaseDiagram, entry: PDEntry) -> Stability:
     if parts is None or above is None:
         msg = f"the phase diagram gives no decomposition of {entry.name}: check its energy"
         raise ValueError(msg)
-    shares = {part.name: round(float(share), 6) for part, share in parts.items() if share > 1e-6}
+    shares = {cast("PDEntry", part).name: round(float(share), 6) for part, share in parts.items() if share > 1e-6}
     height = round(max(float(above), 0.0), 6)
     return Stability(
         formation_energy=round(float(diagram.get_form_energy_per_atom(entry)), 6),
