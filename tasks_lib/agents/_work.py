@@ -12,7 +12,7 @@ from tasks_lib.agents.parsing import Script
 from tasks_lib.models import to_screen
 from tasks_lib.records import ActionRecord, clean_json
 from tasks_lib.records.errors import ActionError
-from tasks_lib.sandbox import Computer
+from tasks_lib.sandbox import Computer, middle
 
 LONGEST_OUTPUT = 3_000
 LONGEST_FEEDBACK = 8_000
@@ -115,7 +115,7 @@ def run_script(computer: Computer, script: Script, name: str, seconds: float, hi
         lines = [f"the script was ended after {seconds:.0f} s, it ran too long"]
     lines += [
         # Hidden before it is cut: half a secret would no longer be known as one.
-        f"{stream}:\n{tail(hide(text).rstrip(), LONGEST_OUTPUT)}"
+        f"{stream}:\n{middle(hide(text).rstrip(), LONGEST_OUTPUT)}"
         for stream, text in (("stdout", result.stdout), ("stderr", result.stderr))
         if text.strip()
     ]
@@ -123,8 +123,6 @@ def run_script(computer: Computer, script: Script, name: str, seconds: float, hi
     broken = script.kind == "veusz" and "Traceback (most recent call last)" in result.stderr
     if broken:
         lines.append("Veusz met an error in the script, so no figure is shown")
-    if result.truncated:
-        lines.append("the script wrote more than is kept: the end of its output is missing")
     record = ActionRecord(
         text=f"{script.kind} script",
         kind=script.kind,
@@ -140,11 +138,6 @@ def run_script(computer: Computer, script: Script, name: str, seconds: float, hi
         except (ActionError, FileNotFoundError) as error:
             lines.append(f"there is no figure to show: {error}")
     return Outcome([record], lines, figure)
-
-
-def tail(text: str, limit: int) -> str:
-    """Return the end of a text, with a word on what is missing."""
-    return text if len(text) <= limit else f"[… {len(text) - limit} characters before]\n{text[-limit:]}"
 
 
 def cut(text: str, limit: int) -> str:

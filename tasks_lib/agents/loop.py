@@ -16,14 +16,13 @@ from tasks_lib.agents._work import (
     do_actions,
     on_screen,
     run_script,
-    tail,
 )
 from tasks_lib.agents.parsing import LONGEST_REPLY, ParsedReply, parse_reply
 from tasks_lib.agents.protocol import Agent, Brief, Reply, Turn, View
 from tasks_lib.models import DeadlineError, Redactor
 from tasks_lib.records import BlobRef, Budget, Decision, Ending, Observation, Stage, Step, now
 from tasks_lib.records.errors import TransientEndpointError
-from tasks_lib.sandbox import Computer
+from tasks_lib.sandbox import Computer, middle
 
 HISTORY = 3
 SETTLE_SECONDS = 5.0
@@ -241,7 +240,7 @@ class _Loop:
         lines = [*problems, *outcome.lines, *parsed.notes]
         if parsed.decision is Decision.WAIT and not self.stage.needs_desktop:
             lines.append("there is nothing to wait for: a script has ended when you are told of it")
-        self.feedback = tail(self.hide("\n".join(lines)), LONGEST_FEEDBACK)
+        self.feedback = middle(self.hide("\n".join(lines)), LONGEST_FEEDBACK)
         if parsed.memory is not None:
             self.memory = parsed.memory
         if parsed.block:

@@ -6,6 +6,7 @@ from tasks_lib.agents._work import cut
 from tasks_lib.agents.actions import CALLS, describe
 from tasks_lib.agents.protocol import Turn, View
 from tasks_lib.records import Modality
+from tasks_lib.sandbox import middle
 
 LONGEST_BLOCK = 2_000
 LONGEST_OLD_FEEDBACK = 500
@@ -148,6 +149,6 @@ def _screen(view: View) -> str:
 
 
 def _turn(turn: Turn) -> str:
-    # The feedback of the newest block stands in a part of its own; short ends of older ones are enough.
-    came = f"\n-> {cut(turn.feedback, LONGEST_OLD_FEEDBACK)}" if turn.feedback else ""
+    # The feedback of the newest block stands in a part of its own; of older ones short ends are enough.
+    came = f"\n-> {middle(turn.feedback, LONGEST_OLD_FEEDBACK)}" if turn.feedback else ""
     return f"step {turn.step}:\n{cut(turn.block, LONGEST_BLOCK)}{came}"

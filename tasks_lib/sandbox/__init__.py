@@ -1,6 +1,7 @@
 """Machines that agents work on: providers, the control server inside, and `Computer`, its client."""
 
 from tasks_lib.sandbox.computer import SCROLL_NOTCHES, Computer
+from tasks_lib.sandbox.guest.excerpts import middle
 from tasks_lib.sandbox.machine import Machine, Provider, provider, reap
 from tasks_lib.sandbox.results import FileEntry, ScriptResult, Sight
 
@@ -12,6 +13,7 @@ __all__ = [
     "Provider",
     "ScriptResult",
     "Sight",
+    "middle",
     "provider",
     "reap",
 ]

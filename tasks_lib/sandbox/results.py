@@ -21,7 +21,7 @@ class ScriptResult(Record):
     stderr: Text
     returncode: int = Field(description="negative: the signal that ended it")
     timed_out: bool
-    truncated: bool = Field(description="output beyond 64 KiB a stream was thrown away")
+    truncated: bool = Field(description="of a stream above 64 KiB both ends were kept, with a mark between them")
     seconds: float = Field(ge=0, description="s")
 
 

@@ -17,6 +17,7 @@ from typing import IO, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from .excerpts import Ends
 from .faults import RefusedError
 from .files import WorkFolder
 from .processes import Child, Children
@@ -192,12 +193,11 @@ def _once(text: str) -> str:
 
 
 class _Capture:
-    """Reads a pipe to its end, keeps the first `OUTPUT_BYTES` and throws the rest away."""
+    """Reads a pipe to its end and keeps `OUTPUT_BYTES` of it, half from its start and half from its end."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
-        self._kept = bytearray()
-        self.truncated = False
+        self._kept = Ends(OUTPUT_BYTES)
         self._thread = threading.Thread(target=self._drain, name="capture", daemon=True)
         self._thread.start()
 
@@ -206,8 +206,13 @@ class _Capture:
         self._thread.join(5.0)
 
     def text(self) -> str:
-        """Return what was kept, bytes that are no UTF-8 replaced."""
-        return bytes(self._kept).decode("utf-8", "replace")
+        """Return what was kept, bytes that are no UTF-8 replaced and what is missing marked."""
+        return self._kept.text()
+
+    @property
+    def truncated(self) -> bool:
+        """Whether something is missing."""
+        return self._kept.missing > 0
 
     def _drain(self) -> None:
         with self._stream:
@@ -215,6 +220,4 @@ class _Capture:
                 piece = os.read(self._stream.fileno(), 65_536)
                 if not piece:
                     return
-                room = OUTPUT_BYTES - len(self._kept)
-                self._kept += piece[:room]
-                self.truncated = self.truncated or len(piece) > room
+                self._kept.add(piece)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 
 import pytest
 
@@ -186,13 +187,17 @@ def test_secrets_are_hidden_in_all_that_is_recorded_and_told(code_machine, playe
     assert key not in str(list(agent.session.requests))
 
 
-def test_feedback_is_capped_and_keeps_the_end(code_machine, played, stage):
-    agent = TranscriptAgent("oracle", [Reply(script("print('x' * 60000 + 'the end')"))])
+@pytest.mark.parametrize("length", [60_000, 600_000])
+def test_feedback_is_cut_in_the_middle_and_says_how_much_is_missing(code_machine, played, stage, length):
+    agent = TranscriptAgent("oracle", [Reply(script(f"print('the start' + 'x' * {length} + 'the end')"))])
     played.play(agent, code_machine.computer, stage())
     feedback = played.steps[0].feedback
     assert len(feedback) < LONGEST_FEEDBACK
     assert feedback.endswith("the end")
-    assert "characters before" in feedback
+    assert "the start" in feedback
+    missing = int(re.search(r"\[… (\d+) characters missing …\]", feedback)[1])
+    shown = "".join(line for line in feedback.splitlines() if "characters missing" not in line and "x" in line)
+    assert missing + len(shown) == len("the start") + length + len("the end")
 
 
 def test_a_reply_without_end_is_neither_read_nor_kept(code_machine, played, stage):
