@@ -43,19 +43,19 @@ def ids(entries: Iterable[Entry]) -> list[str]:
 
 @gold("mp/calaverite-structure", how="the stored cell of the entry")
 def calaverite_structure(snapshot: Snapshot) -> Answer:
-    """The structure itself."""
+    """Return the structure itself."""
     return snapshot.by_mp("mp-9000040").structure.to_pymatgen()
 
 
 @gold("mp/manganese-oxide-hull", how="entries of Mn, O and Mn-O with is_stable")
 def manganese_oxide_hull(snapshot: Snapshot) -> Answer:
-    """Ids of all entries on the hull, elements included."""
+    """Return the ids of all entries on the hull, elements included."""
     return {"stable": ids(entry for entry in within_system(snapshot, "Mn-O") if entry.value("is_stable"))}
 
 
 @gold("mp/romarchite-moduli", how="bulk_modulus_vrh and shear_modulus_vrh of the one entry SnO, GPa")
 def romarchite_moduli(snapshot: Snapshot) -> Answer:
-    """Mean moduli of layered SnO."""
+    """Return the mean moduli of layered SnO."""
     (entry,) = of_formula(snapshot, "SnO")
     return {
         "bulk_modulus": number(entry, "bulk_modulus_vrh"),
@@ -65,7 +65,7 @@ def romarchite_moduli(snapshot: Snapshot) -> Answer:
 
 @gold("mp/body-centred-cell", how="edges from the primitive vectors: sums of two of them, Å")
 def body_centred_cell(snapshot: Snapshot) -> Answer:
-    """Edges of the conventional cell of a body-centred tetragonal crystal.
+    """Return the edges of the conventional cell of a body-centred tetragonal crystal.
 
     The primitive vectors of spglib's setting are (-a, a, c)/2, (a, -a, c)/2 and (a, a, -c)/2, so the sum of two of
     them is an edge of the conventional cell.
@@ -79,18 +79,16 @@ def body_centred_cell(snapshot: Snapshot) -> Answer:
     return {"a": round(edges[0], 6), "c": round(edges[2], 6)}
 
 
-@gold(
-    "mp/carbide-polytypes", how="entries SiC of the hexagonal system: sites of the stored primitive cell, hull in meV"
-)
+@gold("mp/carbide-polytypes", how="entries SiC of the hexagonal system: sites of the primitive cell, hull in meV")
 def carbide_polytypes(snapshot: Snapshot) -> Answer:
-    """Sites and height above the hull of each hexagonal polytype."""
+    """Return sites and height above the hull of each hexagonal polytype."""
     found = [entry for entry in of_formula(snapshot, "SiC") if entry.value("crystal_system") == "hexagonal"]
     return [{"material_id": one.mp_id, "sites": one.nsites, "above_hull_mev": milli(one)} for one in found]
 
 
 @gold("mp/direct-gap-absorbers", how="direct band_gap from 1.0 to 1.75 eV, neither Cd nor As")
 def direct_gap_absorbers(snapshot: Snapshot) -> Answer:
-    """Ids of absorbers without two toxic elements."""
+    """Return the ids of absorbers without two toxic elements."""
     return {
         "absorbers": ids(
             entry
@@ -104,7 +102,7 @@ def direct_gap_absorbers(snapshot: Snapshot) -> Answer:
 
 @gold("mp/cobalt-ferromagnets", how="entries with Co ordered FM: total_magnetization, µB per formula unit")
 def cobalt_ferromagnets(snapshot: Snapshot) -> Answer:
-    """Moment per formula unit of each ferromagnet that holds cobalt."""
+    """Return the moment per formula unit of each ferromagnet that holds cobalt."""
     return [
         {"material_id": entry.mp_id, "moment": number(entry, "total_magnetization")}
         for entry in snapshot
@@ -114,7 +112,7 @@ def cobalt_ferromagnets(snapshot: Snapshot) -> Answer:
 
 @gold("mp/piezoelectric-leaders", how="piezoelectric_max of entries without O, the five largest, C/m²")
 def piezoelectric_leaders(snapshot: Snapshot) -> Answer:
-    """The five oxygen-free entries with the largest component."""
+    """Return the five oxygen-free entries with the largest component."""
     known = [one for one in snapshot if one.value("piezoelectric_max") is not None and "O" not in one.elements]
     ranked = sorted(known, key=lambda entry: -number(entry, "piezoelectric_max"))
     return [{"material_id": one.mp_id, "e_max": number(one, "piezoelectric_max")} for one in ranked[:5]]
@@ -122,7 +120,7 @@ def piezoelectric_leaders(snapshot: Snapshot) -> Answer:
 
 @gold("mp/any-three-pnma-oxides", how="every ternary oxide of space group 62 on the hull that is denser than 4 g/cm³")
 def any_three_pnma_oxides(snapshot: Snapshot) -> Answer:
-    """Ids of all that satisfy."""
+    """Return the ids of all that satisfy."""
     return {
         "chosen": ids(
             entry
@@ -138,7 +136,7 @@ def any_three_pnma_oxides(snapshot: Snapshot) -> Answer:
 
 @gold("mp/manganese-moments", how="entries with Mn ordered AFM: mean of site_moments over the Mn sites, µB")
 def manganese_moments(snapshot: Snapshot) -> Answer:
-    """Mean moment of manganese in each antiferromagnet."""
+    """Return the mean moment of manganese in each antiferromagnet."""
     answer = []
     for entry in snapshot:
         moments = entry.value("site_moments")
@@ -154,14 +152,14 @@ def manganese_moments(snapshot: Snapshot) -> Answer:
 
 @gold("mp/densest-oxides", how="the ten largest densities of entries with O, g/cm³")
 def densest_oxides(snapshot: Snapshot) -> Answer:
-    """The ten densest entries that hold oxygen."""
+    """Return the ten densest entries that hold oxygen."""
     ranked = sorted((one for one in snapshot if "O" in one.elements), key=lambda one: -number(one, "density"))
     return [{"material_id": one.mp_id, "density": number(one, "density")} for one in ranked[:10]]
 
 
 @gold("mp/gaps-of-one-review", how="entries of which some property names J. Appl. Phys. 94, 3675 as its source")
 def gaps_of_one_review(snapshot: Snapshot) -> Answer:
-    """Ids of the entries whose values rest on one review."""
+    """Return the ids of the entries whose values rest on one review."""
     cited = "J. Appl. Phys. 94, 3675 (2003)"
     return {
         "cited": ids(
@@ -172,7 +170,7 @@ def gaps_of_one_review(snapshot: Snapshot) -> Answer:
 
 @gold("mp/unknown-ordering", how="the entry that infra.inputs.mp turned, strained and shook to make the input; meV")
 def unknown_ordering(snapshot: Snapshot) -> Answer:
-    """Which of the four orderings of Fe3Ni the unknown one is."""
+    """Return which of the four orderings of Fe3Ni the unknown one is."""
     entry = snapshot.by_mp("mp-9000597")
     if entry not in of_system(snapshot, "Fe-Ni"):
         msg = f"{entry.id} is {entry.formula} and not the entry that the input was made from"
@@ -182,7 +180,7 @@ def unknown_ordering(snapshot: Snapshot) -> Answer:
 
 @gold("mp/rock-salt-slab", how="seven (110) layers of NiO, stacked one by one from its cubic edge; cell 30 Å high")
 def rock_salt_slab(snapshot: Snapshot) -> Answer:
-    """A slab of rock salt cut along (110), in its smallest cell."""
+    """Return a slab of rock salt cut along (110), in its smallest cell."""
     entry = by_stability(of_formula(snapshot, "NiO"))[0]
     edge = (4 * number(entry, "volume") / (entry.nsites / 2)) ** (1 / 3)  # cubic cell, four formula units
     across, step = edge / math.sqrt(2), edge / math.sqrt(8)

@@ -35,9 +35,9 @@ def per_formula(entry: Entry, atoms: int, name: str) -> float:
 
 def mixture(entries: Sequence[Entry], composition: Mapping[str, float]) -> tuple[float, dict[str, float]]:
     """Return the lowest energy of a composition (eV/atom) and the shares of atoms of the entries that make it."""
-    symbols = sorted(composition)
+    symbols = sorted({*composition, *(symbol for entry in entries for symbol in entry.elements)})
     total = sum(composition.values())
-    wanted = [composition[symbol] / total for symbol in symbols]
+    wanted = [composition.get(symbol, 0) / total for symbol in symbols]
     counts = [Counter(entry.structure.species) for entry in entries]
     shares = np.array([[count[symbol] / count.total() for count in counts] for symbol in symbols])
     energies = [number(entry, "formation_energy_per_atom") for entry in entries]
@@ -51,7 +51,7 @@ def mixture(entries: Sequence[Entry], composition: Mapping[str, float]) -> tuple
 
 @gold("mp/greigite-decomposition", how="decomposes_to of the one entry Fe3S4, with the products' formation energies")
 def greigite_decomposition(snapshot: Snapshot) -> Answer:
-    """Products, their shares of the atoms and their formation energies."""
+    """Return products, their shares of the atoms and their formation energies."""
     (entry,) = of_formula(snapshot, "Fe3S4")
     products = entry.value("decomposes_to")
     if not isinstance(products, dict):
@@ -69,7 +69,7 @@ def greigite_decomposition(snapshot: Snapshot) -> Answer:
 
 @gold("mp/spinel-from-oxides", how="lowest entries of MgAl2O4, MgO and Al2O3: formation energies per formula unit, eV")
 def spinel_from_oxides(snapshot: Snapshot) -> Answer:
-    """Energy of MgO + Al2O3 -> MgAl2O4."""
+    """Return the energy of MgO + Al2O3 -> MgAl2O4."""
     energies = {
         formula: per_formula(lowest(snapshot, formula), atoms, "formation_energy_per_atom")
         for formula, atoms in (("MgAl2O4", 7), ("MgO", 2), ("Al2O3", 5))
@@ -79,7 +79,7 @@ def spinel_from_oxides(snapshot: Snapshot) -> Answer:
 
 @gold("mp/sodium-insertion-voltage", how="energies of NaFePO4 and FePO4 in space group 62 and of the lowest Na, V")
 def sodium_insertion_voltage(snapshot: Snapshot) -> Answer:
-    """Mean voltage of FePO4 + Na -> NaFePO4."""
+    """Return the mean voltage of FePO4 + Na -> NaFePO4."""
     full = per_formula(of_group(snapshot, "NaFePO4", 62), 7, "energy_per_atom")
     empty = per_formula(of_group(snapshot, "FePO4", 62), 6, "energy_per_atom")
     return {"voltage": round(empty + number(lowest(snapshot, "Na"), "energy_per_atom") - full, 6)}
@@ -87,7 +87,7 @@ def sodium_insertion_voltage(snapshot: Snapshot) -> Answer:
 
 @gold("mp/sesquioxide-window", how="lines between Mn2O3 and every other entry of Mn-O, eV per O atom above half of O2")
 def sesquioxide_window(snapshot: Snapshot) -> Answer:
-    """Range of oxygen's chemical potential in which Mn2O3 has the lowest grand potential of all entries of Mn-O.
+    """Return the range of oxygen's potential in which Mn2O3 has the lowest grand potential of all entries of Mn-O.
 
     With the formation energy e and the count n of oxygen, both per atom of manganese, an entry's grand potential is
     e - n µ; two entries change places at µ = (e1 - e2) / (n1 - n2). Oxygen itself appears at µ = 0.
@@ -107,14 +107,14 @@ def sesquioxide_window(snapshot: Snapshot) -> Answer:
 
 @gold("mp/overlithiated-phosphate", how="the mixture of lowest energy of Li2FePO4, by linear programming")
 def overlithiated_phosphate(snapshot: Snapshot) -> Answer:
-    """What the hull holds at a composition that no entry has."""
+    """Return what the hull holds at a composition that no entry has."""
     _, shares = mixture(within_system(snapshot, "Li-Fe-P-O"), {"Li": 2, "Fe": 1, "P": 1, "O": 4})
     return [{"material_id": one, "share": share} for one, share in sorted(shares.items())]
 
 
 @gold("mp/aluminide-margin", how="Al3Ni5 against the mixture of lowest energy of all other entries of Al-Ni, meV/atom")
 def aluminide_margin(snapshot: Snapshot) -> Answer:
-    """How far Al3Ni5 lies below the hull that is left without it."""
+    """Return how far Al3Ni5 lies below the hull that is left without it."""
     (entry,) = of_formula(snapshot, "Al3Ni5")
     others = [one for one in within_system(snapshot, "Al-Ni") if one.number != entry.number]
     energy, shares = mixture(others, {"Al": 3, "Ni": 5})
