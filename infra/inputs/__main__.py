@@ -7,14 +7,21 @@ import hashlib
 import sys
 from pathlib import Path
 
-from infra.inputs import figures, mixed, pymatgen, xps
+from infra.inputs import figures, mixed, pymatgen, pymatgen_cells, pymatgen_sites, pymatgen_tables, pymatgen_vasp, xps
 
 ROOT = Path(__file__).resolve().parents[2] / "taskdefs" / "mattoolbench"
 
 
 def everything() -> dict[str, bytes]:
     """Return every generated input: path below ``taskdefs/mattoolbench`` -> content."""
-    domains = {"xps": xps.files(), "figures": figures.files(), "mixed": mixed.files(), "pymatgen": pymatgen.files()}
+    domains = {"xps": xps.files(), "figures": figures.files(), "mixed": mixed.files()}
+    domains["pymatgen"] = (
+        pymatgen.files()
+        | pymatgen_cells.files()
+        | pymatgen_vasp.files()
+        | pymatgen_sites.files()
+        | pymatgen_tables.files()
+    )
     return {f"{domain}/{path}": data for domain, found in domains.items() for path, data in found.items()}
 
 

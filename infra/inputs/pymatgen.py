@@ -13,13 +13,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Site = tuple[str, Sequence[float] | Array]
+from infra.inputs.crystals import Array, Site, all_atoms, box, cif, distances, operations, poscar
 
 CU_K_ALPHA_1 = 1.54056  # Å
 WURTZITE_A, WURTZITE_C, WURTZITE_U = 3.121, 4.998, 0.3805  # Å, Å, nitrogen's free coordinate
@@ -36,41 +33,6 @@ FORM_FACTORS = {
 }
 
 
-def _cell(a: float, b: float, c: float, gamma: float = 90.0) -> Array:
-    """Lattice vectors as rows, Å; alpha and beta are right angles."""
-    angle = math.radians(gamma)
-    return np.array([[a, 0.0, 0.0], [b * math.cos(angle), b * math.sin(angle), 0.0], [0.0, 0.0, c]])
-
-
-def distances(cell: Array, one: Array, others: Array) -> Array:
-    """Return the distances from a fractional position to others over the 27 nearest cells, Å, shape (n, 27)."""
-    images = np.array(list(itertools.product((-1, 0, 1), repeat=3)), dtype=float)
-    wrapped = (others - one) - np.round(others - one)
-    return np.asarray(np.linalg.norm((wrapped[:, None, :] + images[None, :, :]) @ cell, axis=2))
-
-
-def _cif(name: str, formula: str, lengths: Sequence[float], angles: Sequence[float], rest: Sequence[str]) -> bytes:
-    rows = [f"data_{name}", f"_chemical_formula_sum   '{formula}'"]
-    rows += [f"_cell_length_{axis}   {length:.5f}" for axis, length in zip("abc", lengths, strict=True)]
-    rows += [f"_cell_angle_{axis}   {angle:g}" for axis, angle in zip(("alpha", "beta", "gamma"), angles, strict=True)]
-    return ("\n".join([*rows, *rest]) + "\n").encode("utf-8")
-
-
-def _operations(operations: Sequence[str]) -> list[str]:
-    return ["loop_", "_space_group_symop_operation_xyz", *(f"'{operation}'" for operation in operations)]
-
-
-def _poscar(title: str, cell: Array, sites: Sequence[Site]) -> bytes:
-    """Return a plain POSCAR with direct coordinates, sites grouped by element in order of appearance."""
-    elements = list(dict.fromkeys(element for element, _ in sites))
-    counts = [sum(other == element for other, _ in sites) for element in elements]
-    rows = [title, "1.0", *(" ".join(f"{value:.10f}" for value in vector) for vector in cell)]
-    rows += [" ".join(elements), " ".join(map(str, counts)), "Direct"]
-    for element in elements:
-        rows += [" ".join(f"{value % 1.0:.10f}" for value in place) for other, place in sites if other == element]
-    return ("\n".join(rows) + "\n").encode("utf-8")
-
-
 # -- distant-scandium ------------------------------------------------------------------------------------------------
 
 
@@ -83,15 +45,13 @@ def wurtzite_cif() -> bytes:
     atoms += ["Al1 Al 0.333333 0.666667 0.00000", f"N1 N 0.333333 0.666667 {WURTZITE_U:.5f}"]
     head = ["_symmetry_Int_Tables_number   186", "_symmetry_space_group_name_H-M   'P 63 m c'"]
     lengths = (WURTZITE_A, WURTZITE_A, WURTZITE_C)
-    return _cif(
-        "aluminium_nitride", "Al2 N2", lengths, (90, 90, 120), [*head, *_operations((*turns, *mirrors)), *atoms]
-    )
+    return cif("aluminium_nitride", "Al2 N2", lengths, (90, 90, 120), [*head, *operations((*turns, *mirrors)), *atoms])
 
 
 def wurtzite_supercell() -> tuple[Array, Array, Array]:
     """Return lattice vectors (Å) and the fractional positions of metal and nitrogen of the supercell."""
     times = np.array(WURTZITE_CELLS, dtype=float)
-    cell = _cell(WURTZITE_A, WURTZITE_A, WURTZITE_C, 120.0) * times[:, None]
+    cell = box(WURTZITE_A, WURTZITE_A, WURTZITE_C, 120.0) * times[:, None]
     steps = np.array(list(itertools.product(*(range(count) for count in WURTZITE_CELLS))), dtype=float)
     layers = np.array([[1 / 3, 2 / 3, 0.0], [2 / 3, 1 / 3, 0.5]])
     metal = ((layers[None, :, :] + steps[:, None, :]) / times).reshape(-1, 3)
@@ -117,7 +77,7 @@ def distant_scandium() -> bytes:
     sites: list[Site] = [("Sc", metal[index]) for index in chosen]
     sites += [("Al", place) for index, place in enumerate(metal) if index not in chosen]
     sites += [("N", place) for place in nitrogen]
-    return _poscar("Sc-doped AlN", cell, sites)
+    return poscar("Sc-doped AlN", cell, sites)
 
 
 # -- oxide-solution-lines --------------------------------------------------------------------------------------------
@@ -125,7 +85,7 @@ def distant_scandium() -> bytes:
 
 def rutile_cif() -> bytes:
     """Return a solid solution of tin in titanium dioxide, P4_2/mnm, with two metals on one site."""
-    operations = (
+    symmetry = (
         "x,y,z", "-x,-y,z", "-y+1/2,x+1/2,z+1/2", "y+1/2,-x+1/2,z+1/2",
         "-x+1/2,y+1/2,-z+1/2", "x+1/2,-y+1/2,-z+1/2", "y,x,-z", "-y,-x,-z",
         "-x,-y,-z", "x,y,-z", "y+1/2,-x+1/2,-z+1/2", "-y+1/2,x+1/2,-z+1/2",
@@ -136,12 +96,12 @@ def rutile_cif() -> bytes:
     atoms += [f"O1 O {RUTILE_X:.5f} {RUTILE_X:.5f} 0 1"]
     head = ["_symmetry_Int_Tables_number   136", "_symmetry_space_group_name_H-M   'P 42/m n m'"]
     lengths = (RUTILE_A, RUTILE_A, RUTILE_C)
-    return _cif(
+    return cif(
         "oxide_solution",
         f"Ti{2 * (1 - TIN):g} Sn{2 * TIN:g} O4",
         lengths,
         (90, 90, 90),
-        [*head, *_operations(operations), *atoms],
+        [*head, *operations(symmetry), *atoms],
     )
 
 
@@ -202,7 +162,7 @@ def shaken_rutile() -> tuple[Array, list[Site], list[str]]:
     """Return lattice vectors (Å), sites and selective-dynamics flags of a shaken 2 x 2 x 2 cell of rutile."""
     rng = np.random.default_rng(20260401)
     times = np.array([2.0, 2.0, 2.0])
-    cell = _cell(4.594, 4.594, 2.959) * times[:, None]
+    cell = box(4.594, 4.594, 2.959) * times[:, None]
     x = 0.305
     basis: list[Site] = [("Ti", (0, 0, 0)), ("Ti", (0.5, 0.5, 0.5)), ("O", (x, x, 0)), ("O", (1 - x, 1 - x, 0))]
     basis += [("O", (0.5 - x, 0.5 + x, 0.5)), ("O", (0.5 + x, 0.5 - x, 0.5))]
@@ -270,7 +230,7 @@ def chalcopyrite() -> tuple[Array, list[Site]]:
     sites: list[Site] = []
     for element, places in whole:
         sites += [(element, np.asarray(place) + shift) for place in places for shift in (0 * half, half)]
-    return _cell(CHALCOPYRITE_A, CHALCOPYRITE_A, CHALCOPYRITE_C), sites
+    return box(CHALCOPYRITE_A, CHALCOPYRITE_A, CHALCOPYRITE_C), sites
 
 
 def primitive_chalcopyrite() -> bytes:
@@ -282,7 +242,7 @@ def primitive_chalcopyrite() -> bytes:
         inside = (np.asarray(place) @ np.linalg.inv(smaller)) % 1.0
         key = (element, tuple(float(value) for value in np.round(inside, 6) % 1.0))
         kept.setdefault(key, (element, inside))
-    return _poscar("CuInSe2", smaller @ cell, list(kept.values()))
+    return poscar("CuInSe2", smaller @ cell, list(kept.values()))
 
 
 def hidden_chalcopyrite() -> bytes:
@@ -303,12 +263,8 @@ def hidden_chalcopyrite() -> bytes:
     shaken = [(element, (place + shift + step) % 1.0) for (element, place), step in moved]
     order = rng.permutation(len(shaken))
     lengths = [float(value) for value in np.linalg.norm(big, axis=1)]
-    rows = ["_symmetry_space_group_name_H-M   'P 1'", *_operations(["x,y,z"])]
-    rows += ["loop_", "_atom_site_label", "_atom_site_type_symbol", *(f"_atom_site_fract_{axis}" for axis in "xyz")]
-    for number, index in enumerate(order, start=1):
-        element, place = shaken[index]
-        rows.append(f"{element}{number} {element} " + " ".join(f"{value:.6f}" for value in place))
-    return _cif("md_average", "Cu8 In8 Se16", lengths, (90, 90, 90), rows)
+    rows = all_atoms([shaken[index] for index in order])
+    return cif("md_average", "Cu8 In8 Se16", lengths, (90, 90, 90), rows)
 
 
 def files() -> dict[str, bytes]:

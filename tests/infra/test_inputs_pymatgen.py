@@ -14,9 +14,11 @@ from pymatgen.io.vasp import Poscar
 from pymatgen.symmetry.analyzer import SpacegroupAnalyzer
 
 from infra.inputs import pymatgen as inputs
+from infra.inputs import pymatgen_cells, pymatgen_sites, pymatgen_tables, pymatgen_vasp
 
 ROOT = Path(__file__).parents[2] / "taskdefs" / "mattoolbench" / "pymatgen"
-FILES = inputs.files()
+MODULES = (inputs, pymatgen_cells, pymatgen_vasp, pymatgen_sites, pymatgen_tables)
+FILES = {name: data for module in MODULES for name, data in module.files().items()}
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning:spglib")
 
@@ -31,6 +33,10 @@ def crystal(name: str) -> Structure:
 @pytest.mark.parametrize("name", sorted(FILES))
 def test_what_is_checked_in_is_what_the_generator_writes(name):
     assert (ROOT / name).read_bytes() == FILES[name]
+
+
+def test_the_same_seed_writes_the_same_bytes():
+    assert {name: data for module in MODULES for name, data in module.files().items()} == FILES
 
 
 def test_every_input_and_gold_file_has_a_generator():
