@@ -14,13 +14,12 @@ from typing import Any
 
 from .faults import RefusedError
 from .processes import Child, Children
+from .programs import program_environment, write_settings
 from .settings import GuestSettings
 
 _SECONDS = 20.0
 _FAMILY_LOCAL = 256
 _OPENBOX = Path(__file__).with_name("openbox.xml")
-# Programs never ask a network, an accessibility bus or a graphics card, and draw without blinking or animation.
-_GTK_SETTINGS = "[Settings]\ngtk-cursor-blink=0\ngtk-enable-animations=0\ngtk-recent-files-enabled=0\n"
 
 
 def base_environment(settings: GuestSettings) -> dict[str, str]:
@@ -67,26 +66,14 @@ class Desktop:
         runtime = Path(settings.runtime)
         self._screen_folder = runtime / "screen"
         self._screen_folder.mkdir(mode=0o700)
-        self._write_settings()
+        write_settings(Path(settings.home))
         self._parts: list[Child] = []
         authority = runtime / "xauthority"
         authority.write_bytes(_authority_entry(secrets.token_bytes(16)))
         authority.chmod(0o600)
         self.environment["XAUTHORITY"] = str(authority)
         bus = f"unix:path={settings.runtime}/xdg/bus"
-        self.environment |= {
-            "DBUS_SESSION_BUS_ADDRESS": bus,
-            "NO_AT_BRIDGE": "1",
-            "GTK_IM_MODULE": "gtk-im-context-simple",
-            "QT_IM_MODULE": "none",
-            "XMODIFIERS": "@im=none",
-            "GDK_BACKEND": "x11",
-            "QT_QPA_PLATFORM": "xcb",
-            "QT_X11_NO_MITSHM": "1",
-            "LIBGL_ALWAYS_SOFTWARE": "1",
-            "GTK_OVERLAY_SCROLLING": "0",
-            "_JAVA_OPTIONS": f"-Duser.home={settings.home}",
-        }
+        self.environment |= {"DBUS_SESSION_BUS_ADDRESS": bus, **program_environment(settings.home)}
         self._start_server(authority)
         self._start("dbus-daemon", ["--session", "--nofork", "--nopidfile", f"--address={bus}"])
         self._start("openbox", ["--config-file", str(_OPENBOX), "--sm-disable"])
@@ -155,11 +142,6 @@ class Desktop:
             pass_fds=pass_fds,
         )
         self._parts.append(child)
-
-    def _write_settings(self) -> None:
-        folder = Path(self._settings.home) / ".config" / "gtk-3.0"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "settings.ini").write_text(_GTK_SETTINGS, encoding="utf-8")
 
 
 def _authority_entry(cookie: bytes) -> bytes:

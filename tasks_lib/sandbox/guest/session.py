@@ -62,6 +62,8 @@ class Session:
     def wait_until_ready(self) -> None:
         """Wait for the window manager, the last part of the desktop to come up."""
         self.desktop.wait_for_manager(self._display)
+        # From the middle, where X puts it, the pointer would raise the tooltip of whatever opens below it.
+        self.pointer.move(self._settings.width - 1, self._settings.height // 2)
 
     def observe(self) -> dict[str, Any]:
         """Return screen size, window list and clipboard."""
