@@ -29,8 +29,13 @@ def read_structure(
 ) -> Seen:
     """Read a crystal structure from a CIF, a POSCAR or Avogadro's cjson.
 
-    Refused with the reason: more than one data block, occupancies above 1, a composition that differs from
-    ``_chemical_formula_sum``, a POSCAR without element symbols or with broken flags, a cell edge below 0.5 Å.
+    The one policy for answers, gold and hand-offs: what cannot be read without a guess is refused with the reason,
+    and nothing is mended silently. Refused are: no or more than one data block; occupancies outside 0 to 1;
+    hydrogen that is only implied; a composition that differs from ``_chemical_formula_sum``; a POSCAR that does not
+    start with a comment line and one scale factor, has no element symbols, or has something else where the flags T
+    and F stand; coordinates or a cell that are not finite; angles outside 0° to 180°; a cell edge below 0.5 Å or
+    less than 0.5 Å^3 an atom; more than 5000 sites. Read are: any byte-order mark, Latin-1, line ends of any
+    system, a negative scale as the volume.
 
     Parameters
     ----------

@@ -28,8 +28,9 @@ def structure_match(
 ) -> Judgement:
     """Pass where the structure is the one of the gold file, whatever its origin and the order of its atoms.
 
-    The comparison is symmetric: both orders must fit. The RMS distance in the verdict is the larger of both orders, in
-    units of the cube root of the volume per site.
+    The comparison is symmetric: both orders must fit. Being alike is no equivalence: of A, B and C, A may fit both
+    others though these do not fit each other, so an answer is compared with the gold alone. The RMS distance in the
+    verdict is the larger of both orders, in units of the cube root of the volume per site.
 
     Parameters
     ----------
