@@ -2,7 +2,19 @@
 
 from tasks_lib.databases.servers.dialect import Dialect
 from tasks_lib.databases.servers.faults import FaultSettings
+from tasks_lib.databases.servers.relay import PUBLIC, Recorder, Relay, RelayedReply, relay
 from tasks_lib.databases.servers.request_log import RequestRecord
 from tasks_lib.databases.servers.running import RunningServer, start
 
-__all__ = ["Dialect", "FaultSettings", "RequestRecord", "RunningServer", "start"]
+__all__ = [
+    "PUBLIC",
+    "Dialect",
+    "FaultSettings",
+    "Recorder",
+    "Relay",
+    "RelayedReply",
+    "RequestRecord",
+    "RunningServer",
+    "relay",
+    "start",
+]

@@ -23,14 +23,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from tasks_lib.databases.identifiers import mp_number
 from tasks_lib.databases.servers import _mp_documents as documents
 from tasks_lib.databases.servers import _mp_queries as queries
-from tasks_lib.databases.servers._dialects import Served
+from tasks_lib.databases.servers._dialects import OPEN_DATA, Served
 from tasks_lib.databases.servers._mp_open_data import OpenData
 from tasks_lib.databases.snapshot import Snapshot
 from tasks_lib.records import now
 
 # The client warns where the server's emmet is older than its own least one.
 EMMET_VERSION = "0.87.3"
-OPEN_DATA = "/open-data"
 
 _ID = ("material_ids", "deprecated")
 _CHEMISTRY = ("formula", "chemsys", "elements", "exclude_elements")
