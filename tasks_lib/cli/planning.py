@@ -32,6 +32,7 @@ class Selection:
     isolated: bool
     seed: int
     replay: str | None = None
+    hints: bool | None = None
 
     @property
     def is_open(self) -> bool:
@@ -73,8 +74,28 @@ def manifest_for(
     )
 
 
+def check_hints(manifest: RunManifest, hints: bool | None) -> None:
+    """Refuse to go on with a run under other hints than it was planned with: its scores would be of two kinds.
+
+    Raises
+    ------
+    ConfigurationError
+        If `hints` are asked for and differ from those of the manifest.
+    """
+    planned = bool(manifest.settings.get("hints", True))
+    if hints is not None and hints != planned:
+        msg = (
+            f"run {manifest.run_id!r} was planned with --{'hints' if planned else 'no-hints'}, which stays: leave the "
+            "option out, or start another run"
+        )
+        raise ConfigurationError(msg)
+
+
 def _recorded_settings(choice: Selection, settings: Settings) -> dict[str, Json]:
-    recorded: dict[str, Json] = {"hints": settings.run.hints, "retries": settings.run.retries}
+    recorded: dict[str, Json] = {
+        "hints": settings.run.hints if choice.hints is None else choice.hints,
+        "retries": settings.run.retries,
+    }
     if "replay" in choice.agents:
         run, _, agent = (choice.replay or "").partition(":")
         if not run:

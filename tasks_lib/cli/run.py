@@ -22,7 +22,7 @@ from tasks_lib.cli.options import (
     report_place,
     taskdefs_root,
 )
-from tasks_lib.cli.planning import Selection, manifest_for
+from tasks_lib.cli.planning import Selection, check_hints, manifest_for
 from tasks_lib.cli.settings import load_settings, settings_file
 from tasks_lib.episodes import Event, Executor, RunOrder, build_environments, load_engine, open_run, read_manifest
 from tasks_lib.records import RunManifest, RunSummary, VoidReason
@@ -48,6 +48,12 @@ def run(
     concurrency: Annotated[int | None, typer.Option("--concurrency", min=1, help="Episodes at once.")] = None,
     executor: Annotated[str, typer.Option("--executor", help="inline, or deployments of a running serve.")] = "inline",
     unsafe_local: Annotated[bool, typer.Option("--unsafe-local", help="Run without bubblewrap.")] = False,
+    hints: Annotated[
+        bool | None,
+        typer.Option(
+            "--hints/--no-hints", help="Whether models are told the tasks' hints; default: as in the settings."
+        ),
+    ] = None,
     replay: Annotated[
         str | None, typer.Option("--replay", metavar="RUN[:AGENT]", help="What the agent replay plays again.")
     ] = None,
@@ -74,6 +80,7 @@ def run(
             isolated=settings.machine.isolated and not unsafe_local,
             seed=settings.run.seed if seed is None else seed,
             replay=replay,
+            hints=hints,
         )
         where = _executor(executor)
         if resume and place.exists(RunFolder(place, resume).manifest) and choice.is_open:
@@ -83,6 +90,7 @@ def run(
             if where == "inline":
                 load_engine().warm_up()
             manifest = open_run(place, planned)
+        check_hints(manifest, hints)
         order = RunOrder(
             store_url=place.url,
             run_id=manifest.run_id,

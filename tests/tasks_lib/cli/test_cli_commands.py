@@ -201,6 +201,36 @@ def test_the_manifest_records_what_was_asked_for(tmp_path: Path) -> None:
     assert kept.versions["python"]
 
 
+def _planned(given: bool | None, in_settings: bool) -> RunManifest:
+    from tasks_lib.cli.planning import Selection, manifest_for
+    from tasks_lib.cli.settings import Settings
+
+    settings = Settings.model_validate({"run": {"hints": in_settings}})
+    choice = Selection(None, (), (), (), ("oracle",), (), 1, "local", False, 0, hints=given)
+    return manifest_for(choice, GOOD, settings, run_id="mine", command=("matassay", "run"))
+
+
+@pytest.mark.parametrize(
+    ("given", "in_settings", "recorded"),
+    [(None, True, True), (None, False, False), (True, False, True), (False, True, False)],
+)
+def test_the_command_line_wins_over_the_settings_about_hints(
+    given: bool | None, in_settings: bool, recorded: bool
+) -> None:
+    assert _planned(given, in_settings).settings["hints"] is recorded
+
+
+@pytest.mark.parametrize(("planned", "given"), [(True, "--no-hints"), (False, "--hints")])
+def test_a_run_keeps_the_hints_that_it_was_planned_with(tmp_path: Path, planned: bool, given: str) -> None:
+    from tasks_lib.episodes import open_run
+
+    open_run(Store.open(str(tmp_path / "store")), _planned(planned, True))
+    for selection in ((), ("--agent", "oracle")):
+        result = _call("run", "--resume", "mine", given, "--store", "store", "--taskdefs", str(GOOD), *selection)
+        assert result.exit_code == 2
+        assert "was planned with" in " ".join(result.output.split())
+
+
 def _run(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
     where = {"cwd": Path(__file__).parents[3], "stderr": subprocess.PIPE, "text": True, "check": False, "timeout": 120}
     return subprocess.run([sys.executable, "-m", "tasks_lib.cli", *words], **(where | options))  # type: ignore[call-overload,no-any-return]
