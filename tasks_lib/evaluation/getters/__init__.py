@@ -1,5 +1,16 @@
 """Getters by name; importing this package registers them."""
 
-from tasks_lib.evaluation.getters import documents, files, fityk, gwyddion, pictures, screen, structures, tables, veusz
+from tasks_lib.evaluation.getters import (
+    documents,
+    files,
+    fityk,
+    gwyddion,
+    imagej,
+    pictures,
+    screen,
+    structures,
+    tables,
+    veusz,
+)
 
-__all__ = ["documents", "files", "fityk", "gwyddion", "pictures", "screen", "structures", "tables", "veusz"]
+__all__ = ["documents", "files", "fityk", "gwyddion", "imagej", "pictures", "screen", "structures", "tables", "veusz"]

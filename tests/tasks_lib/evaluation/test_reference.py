@@ -9,7 +9,8 @@ from tasks_lib.evaluation.reference import PAGE, main, render
 
 GETTER_NAMES = {
     "file", "text", "json", "key-value", "table", "structure", "image", "pdf-text", "window-title", "screen-text",
-    "fityk-session", "fityk-peaks", "veusz-document", "gwyddion",
+    "fityk-session", "fityk-peaks", "veusz-document", "gwyddion", "tiff",
+    "imagej-roi",
 }  # fmt: skip
 METRIC_NAMES = {
     "exists", "count", "equals", "contains", "matches",
