@@ -7,14 +7,24 @@ import hashlib
 import sys
 from pathlib import Path
 
-from infra.inputs import figures, mixed, pymatgen, pymatgen_cells, pymatgen_sites, pymatgen_tables, pymatgen_vasp, xps
+from infra.inputs import (
+    figures,
+    mixed,
+    mp,
+    pymatgen,
+    pymatgen_cells,
+    pymatgen_sites,
+    pymatgen_tables,
+    pymatgen_vasp,
+    xps,
+)
 
 ROOT = Path(__file__).resolve().parents[2] / "taskdefs" / "mattoolbench"
 
 
 def everything() -> dict[str, bytes]:
     """Return every generated input: path below ``taskdefs/mattoolbench`` -> content."""
-    domains = {"xps": xps.files(), "figures": figures.files(), "mixed": mixed.files()}
+    domains = {"xps": xps.files(), "figures": figures.files(), "mixed": mixed.files(), "mp": mp.files()}
     domains["pymatgen"] = (
         pymatgen.files()
         | pymatgen_cells.files()
