@@ -4,6 +4,7 @@ from tasks_lib.databases.ingest.fetching import Fetcher
 from tasks_lib.databases.ingest.findings import Collected, Effect, Fault, Finding
 from tasks_lib.databases.ingest.pages import Limits, Page, Trail, walk, walk_counted
 from tasks_lib.databases.ingest.replies import Fetch, Reply
+from tasks_lib.databases.ingest.survey import survey
 
 __all__ = [
     "Collected",
@@ -16,6 +17,7 @@ __all__ = [
     "Page",
     "Reply",
     "Trail",
+    "survey",
     "walk",
     "walk_counted",
 ]

@@ -1,13 +1,13 @@
 """Servers of the frozen snapshot on loopback, in the dialects that the real client libraries speak."""
 
+from tasks_lib.databases.servers._upstream import check_base
 from tasks_lib.databases.servers.dialect import Dialect
 from tasks_lib.databases.servers.faults import FaultSettings
-from tasks_lib.databases.servers.relay import PUBLIC, Recorder, Relay, RelayedReply, relay
+from tasks_lib.databases.servers.relay import Recorder, Relay, RelayedReply, relay
 from tasks_lib.databases.servers.request_log import RequestRecord
 from tasks_lib.databases.servers.running import RunningServer, start
 
 __all__ = [
-    "PUBLIC",
     "Dialect",
     "FaultSettings",
     "Recorder",
@@ -15,6 +15,7 @@ __all__ = [
     "RelayedReply",
     "RequestRecord",
     "RunningServer",
+    "check_base",
     "relay",
     "start",
 ]

@@ -63,7 +63,7 @@ class Upstream:
     """
 
     def __init__(self, base: str, *, api_key: str | None = None) -> None:
-        self.base = checked_base(base)
+        self.base = check_base(base)
         self._parts = urlsplit(self.base)
         self._key = {"X-API-KEY": api_key} if api_key else {}
         self._client = httpx.Client(timeout=httpx.Timeout(SECONDS / 2, connect=10.0), trust_env=False)
@@ -118,7 +118,7 @@ class Upstream:
         return (there.scheme, there.port) == (self._parts.scheme, self._parts.port) or upgrade
 
 
-def checked_base(base: str) -> str:
+def check_base(base: str) -> str:
     """Return a base address without a slash at its end.
 
     Raises

@@ -40,13 +40,6 @@ from tasks_lib.databases.servers.running import KEY_CHARACTERS
 from tasks_lib.records import Record, Text, UtcTime, now, slug
 from tasks_lib.records.errors import ConfigurationError
 
-PUBLIC: dict[str, Any] = {
-    "mp": "https://api.materialsproject.org",
-    "open_data": "https://s3.us-east-1.amazonaws.com",
-    "oqmd": "https://oqmd.org",
-    "optimade": ("https://optimade.materialsproject.org", "https://oqmd.org/optimade"),
-}
-"""Addresses of the public databases, by dialect; ``open_data`` is the S3 host of Materials Project's buckets."""
 # Searching by a structure is the one question that the client of the Materials Project sends with a body.
 _POSTED = re.compile(r"/materials/(?:[a-z_]+/)?find_structure/?")
 _ACTS_AS_KEY = re.compile(r"api[_-]?key|x-api-key", re.IGNORECASE)
@@ -60,6 +53,7 @@ class RelayedReply(Record):
 
     number: int = Field(ge=1, description="counted from the start of the relay")
     time: UtcTime = Field(description="when it was asked")
+    dialect: Dialect
     endpoint: Text = Field(description="mp, open_data, oqmd or the name of an OPTIMADE provider")
     upstream: Text = Field(description="base address that was asked")
     method: Text
@@ -225,6 +219,7 @@ class Relay:
         answer = route.upstream.ask(request.method, path, query, headers, body)
         told = {
             "time": began,
+            "dialect": self.dialect,
             "endpoint": route.name,
             "upstream": route.upstream.base,
             "method": request.method,
