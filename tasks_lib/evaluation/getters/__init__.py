@@ -1,6 +1,7 @@
 """Getters by name; importing this package registers them."""
 
 from tasks_lib.evaluation.getters import (
+    dm,
     documents,
     files,
     fityk,
@@ -13,4 +14,16 @@ from tasks_lib.evaluation.getters import (
     veusz,
 )
 
-__all__ = ["documents", "files", "fityk", "gwyddion", "imagej", "pictures", "screen", "structures", "tables", "veusz"]
+__all__ = [
+    "dm",
+    "documents",
+    "files",
+    "fityk",
+    "gwyddion",
+    "imagej",
+    "pictures",
+    "screen",
+    "structures",
+    "tables",
+    "veusz",
+]
