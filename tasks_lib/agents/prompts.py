@@ -129,7 +129,7 @@ def _service(name: str) -> str:
     if name not in tuple(Dialect):
         return f"- {name}"
     dialect = Dialect(name)
-    return f"- {dialect.title}: its address is in the scripts' environment, {', '.join(dialect.address_variables)}"
+    return f"- {dialect.service}: its address is in the scripts' environment, {', '.join(dialect.address_variables)}"
 
 
 def _left(view: View) -> str:

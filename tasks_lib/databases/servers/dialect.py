@@ -13,7 +13,7 @@ class Dialect(StrEnum):
     OPTIMADE = "optimade"
 
     @property
-    def title(self) -> str:
+    def service(self) -> str:
         """What people call the service."""
         return {"mp": "Materials Project API", "oqmd": "OQMD REST API", "optimade": "OPTIMADE providers"}[self.value]
 
