@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import cast
 
@@ -33,11 +34,9 @@ def milli(entry: Entry) -> float:
 
 def counts(entry: Entry) -> dict[str, int]:
     """Return element -> atoms in a reduced formula, elements in alphabetical order."""
-    from pymatgen.core.composition import Composition
-
-    # Not pymatgen's reduced formula, which leaves O2 and N2 as molecules.
-    atoms = Composition(Counter(entry.structure.species)).get_integer_formula_and_factor()[0]
-    return {str(symbol): int(count) for symbol, count in sorted(Composition(atoms).get_el_amt_dict().items())}
+    atoms = Counter(entry.structure.species)
+    largest = math.gcd(*atoms.values())
+    return {symbol: count // largest for symbol, count in sorted(atoms.items())}
 
 
 def formula(entry: Entry) -> str:
