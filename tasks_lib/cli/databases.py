@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tasks_lib.cli.console import Exit, explained, out, print_json, say
+from tasks_lib.cli.database_options import read_faults
 from tasks_lib.cli.options import JsonOption
 from tasks_lib.records.errors import ConfigurationError
 
@@ -57,7 +58,7 @@ def serve(
     signal.signal(signal.SIGINT, end)
     with explained():
         key = _key(api_key_env)
-        server = _started(dialect, snapshot, port=port, faults=_faults(fault or []), api_key=key, log=log)
+        server = _started(dialect, snapshot, port=port, faults=read_faults(fault or []), api_key=key, log=log)
     with server:
         _announce(server, json=json)
         ended.wait()
@@ -133,24 +134,3 @@ def _key(variable: str | None) -> str | None:
         msg = f"environment variable {variable} holds no key: set it, or leave --api-key-env away"
         raise ConfigurationError(msg)
     return key
-
-
-def _faults(given: list[str]) -> FaultSettings:
-    from pydantic import ValidationError
-
-    from tasks_lib.databases.servers import FaultSettings
-
-    pairs = {}
-    for one in given:
-        name, mark, value = one.partition("=")
-        if not mark:
-            msg = f"a fault is NAME=VALUE, got {one!r}: write for instance rate_limited=2"
-            raise ConfigurationError(msg)
-        pairs[name] = value
-    try:
-        return FaultSettings.model_validate(pairs)
-    except ValidationError as error:
-        first = error.errors()[0]
-        known = ", ".join(FaultSettings.model_fields)
-        msg = f"fault {'.'.join(map(str, first['loc'])) or given}: {first['msg']}; there are {known}"
-        raise ConfigurationError(msg) from error

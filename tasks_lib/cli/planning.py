@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tasks_lib.agents import AGENTS, MODEL_AGENTS
+from tasks_lib.cli.database_options import ORACLE, asks_a_database, databases_for
 from tasks_lib.cli.options import select
 from tasks_lib.cli.settings import Settings, settings_file
 from tasks_lib.episodes import Player, episodes_for, make_manifest, needs_of, unreadable_episodes
 from tasks_lib.models import load_models
-from tasks_lib.records import Json, RunManifest
+from tasks_lib.records import EpisodeSpec, Json, RunManifest
 from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.sandbox import provider
-from tasks_lib.taskdefs import load_benchmark
+from tasks_lib.taskdefs import LoadedTask, load_benchmark
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Selection:
     isolated: bool
     seed: int
     replay: str | None = None
+    live: bool = False
+    faults: tuple[str, ...] = ()
     hints: bool | None = None
 
     @property
@@ -58,18 +61,20 @@ def manifest_for(
     agents = choice.agents or (("llm",) if choice.models else benchmark.agents if benchmark else ("oracle",))
     trials = choice.trials or (benchmark.trials if benchmark else 1)
     players = _players(agents, choice.models)
+    databases = databases_for(tasks.tasks, settings.databases, live=choice.live, faults=choice.faults)
     machine = settings.machine.model_copy(update={"provider": choice.machine, "isolated": choice.isolated})
     return make_manifest(
         name or "all",
         (
             *episodes_for(tasks.tasks, players, trials=trials, seed=choice.seed),
+            *(_references(tasks.tasks, players, seed=choice.seed) if choice.live else ()),
             *unreadable_episodes(tasks.problems, players, trials=trials, seed=choice.seed),
         ),
         run_id=run_id,
         seed=choice.seed,
         machine=machine,
         task_set_digest=tasks.digest,
-        settings={**_recorded_settings(choice, settings), **needs_of(tasks.tasks)},
+        settings={**_recorded_settings(choice, settings), **needs_of(tasks.tasks, databases)},
         command=command,
     )
 
@@ -89,6 +94,13 @@ def check_hints(manifest: RunManifest, hints: bool | None) -> None:
             "option out, or start another run"
         )
         raise ConfigurationError(msg)
+
+
+def _references(tasks: Sequence[LoadedTask], players: Sequence[Player], *, seed: int) -> tuple[EpisodeSpec, ...]:
+    """Plan the oracle for each task that asks a live database: its answers say whether the database has moved."""
+    if ORACLE in players:
+        return ()
+    return episodes_for([loaded for loaded in tasks if asks_a_database(loaded)], [ORACLE], trials=1, seed=seed)
 
 
 def _recorded_settings(choice: Selection, settings: Settings) -> dict[str, Json]:

@@ -10,6 +10,7 @@ from typing import Annotated, cast, get_args
 import typer
 
 from tasks_lib.cli.console import Exit, err, explained, out, print_json, say
+from tasks_lib.cli.database_options import check_databases
 from tasks_lib.cli.live_table import LiveTable
 from tasks_lib.cli.options import (
     DomainOption,
@@ -57,6 +58,13 @@ def run(
     replay: Annotated[
         str | None, typer.Option("--replay", metavar="RUN[:AGENT]", help="What the agent replay plays again.")
     ] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Ask the public databases, not the snapshot; plays the oracle as well.")
+    ] = False,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option("--fault", metavar="NAME=VALUE", help="What databases do wrong on purpose; may be repeated."),
+    ] = None,
     taskdefs: TaskdefsOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -80,6 +88,8 @@ def run(
             isolated=settings.machine.isolated and not unsafe_local,
             seed=settings.run.seed if seed is None else seed,
             replay=replay,
+            live=live,
+            faults=tuple(fault or ()),
             hints=hints,
         )
         where = _executor(executor)
@@ -91,6 +101,7 @@ def run(
                 load_engine().warm_up()
             manifest = open_run(place, planned)
         check_hints(manifest, hints)
+        check_databases(manifest, live=live, faults=tuple(fault or ()))
         order = RunOrder(
             store_url=place.url,
             run_id=manifest.run_id,

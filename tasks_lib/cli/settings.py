@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
+from tasks_lib.databases.upstreams import Upstreams
 from tasks_lib.records import MachineSettings, Record
 from tasks_lib.records.errors import ConfigurationError
 
@@ -47,6 +48,7 @@ class Settings(Record):
     run: RunSettings = RunSettings()
     machine: MachineSettings = MachineSettings()
     serve: ServeSettings = ServeSettings()
+    databases: Upstreams = Upstreams()
     models: dict[str, Any] = Field(default_factory=dict)
 
 

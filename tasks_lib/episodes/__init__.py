@@ -6,11 +6,13 @@ from tasks_lib.episodes.driver import EpisodeVoidError, Phases, drive, plain_pha
 from tasks_lib.episodes.engine import Engine, Executor, RunOrder, ServeOrder, load_engine
 from tasks_lib.episodes.grading import evaluate, hand_over, judged
 from tasks_lib.episodes.live import act, collect, initialise, provision
+from tasks_lib.episodes.live_databases import check_key, live_settings
 from tasks_lib.episodes.needs import build_environments, needs_of
 from tasks_lib.episodes.plan import Player, episodes_for, make_manifest, open_run, unreadable_episodes
 from tasks_lib.episodes.progress import Event, EventKind, Listener, listening, tell
 from tasks_lib.episodes.proofs import Proof, check_proof, draw, players_for, proof_manifest, proof_rows, unproved
 from tasks_lib.episodes.rescoring import Rescored, rescore_run
+from tasks_lib.episodes.services import database_settings
 from tasks_lib.episodes.summary import summarise, write_summary
 from tasks_lib.episodes.work import EpisodeWork, Missing, load_work, missing, read_manifest
 
@@ -33,10 +35,12 @@ __all__ = [
     "act",
     "begin",
     "build_environments",
+    "check_key",
     "check_proof",
     "check_room",
     "collect",
     "conclude",
+    "database_settings",
     "draw",
     "drive",
     "episodes_for",
@@ -46,6 +50,7 @@ __all__ = [
     "judged",
     "least_free_bytes",
     "listening",
+    "live_settings",
     "load_engine",
     "load_work",
     "make_manifest",

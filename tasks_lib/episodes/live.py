@@ -55,7 +55,7 @@ def provision(work: EpisodeWork, attempt: AttemptFolder, stage: Stage) -> Machin
     """
     settings, place = work.manifest.machine, attempt.stage(stage.id)
     python, facts = _python(work, stage)
-    services = Services(work, stage)
+    services = Services(work, stage, place)
     try:
         machine = provider(settings.provider).open(
             settings,
@@ -168,7 +168,10 @@ def act(work: EpisodeWork, attempt: AttemptFolder, stage: Stage, machine: Machin
     hide = Redactor.from_environment() | Redactor.from_environment(machine.variables)
     put_blob = work.store.put_blob
     with closing(agent_for(work, stage)) as agent:
-        return play(agent, machine.computer, stage, stage.budget, on_step=record, put_blob=put_blob, redactor=hide)
+        ending = play(agent, machine.computer, stage, stage.budget, on_step=record, put_blob=put_blob, redactor=hide)
+    if isinstance(machine, ServedMachine):
+        machine.check()
+    return ending
 
 
 def collect(work: EpisodeWork, attempt: AttemptFolder, stage: Stage, machine: Machine, ending: Ending) -> Evidence:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from tasks_lib.episodes.services import SETTING, database_settings
@@ -14,13 +14,20 @@ from tasks_lib.taskdefs import LoadedTask
 _ENVIRONMENTS = "environments"
 
 
-def needs_of(tasks: Iterable[LoadedTask]) -> dict[str, Json]:
-    """Return what a manifest's settings say of the environments and databases that tasks use; empty for none."""
+def needs_of(tasks: Iterable[LoadedTask], databases: Mapping[str, Json] | None = None) -> dict[str, Json]:
+    """Return what a manifest's settings say of the environments and databases that tasks use; empty for none.
+
+    Parameters
+    ----------
+    tasks : iterable of LoadedTask
+    databases : mapping or None
+        What the databases serve (`database_settings`, `live_settings`); None for the snapshot without faults.
+    """
     stages = [stage for loaded in tasks for stage in loaded.task.stages]
     names = sorted({stage.environment for stage in stages if stage.environment is not None})
     needs: dict[str, Json] = {_ENVIRONMENTS: names} if names else {}
     if any(stage.endpoints for stage in stages):
-        needs[SETTING] = database_settings()
+        needs[SETTING] = database_settings() if databases is None else dict(databases)
     return needs
 
 

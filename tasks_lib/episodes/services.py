@@ -1,4 +1,6 @@
-"""The databases that a stage may ask: servers of a frozen snapshot on loopback, for as long as the machine lives.
+"""The databases that a stage may ask: servers on loopback, for as long as the machine lives.
+
+They serve a frozen snapshot; in a live run they are relays before the public databases.
 
 Each stage has servers of its own. What they do wrong on purpose then depends on this stage's requests alone, the list
 of requests is this stage's evidence, and a new attempt meets a fresh database.
@@ -12,6 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from tasks_lib.databases import Snapshot, load
+from tasks_lib.episodes.live_databases import LIVE, Replies, check_recorded, start_live
 from tasks_lib.episodes.work import EpisodeWork
 from tasks_lib.records import Json, Provision, Stage
 from tasks_lib.records.errors import ProvisionError, TaskError
@@ -19,7 +22,7 @@ from tasks_lib.sandbox import Computer, Machine
 from tasks_lib.store import StageFolder, Store
 
 if TYPE_CHECKING:
-    from tasks_lib.databases.servers import FaultSettings, RunningServer
+    from tasks_lib.databases.servers import FaultSettings, Relay, RunningServer
 
 SETTING = "databases"
 """Key of the manifest's settings that says what the databases serve."""
@@ -44,9 +47,16 @@ def _snapshot() -> Snapshot:
 class Services:
     """The servers that a stage asks for by `Stage.endpoints`.
 
+    Parameters
+    ----------
+    work : EpisodeWork
+    stage : Stage
+    folder : StageFolder or None
+        Where a live run keeps the replies.
+
     Attributes
     ----------
-    servers : dict of str to RunningServer
+    servers : dict of str to RunningServer or Relay
         By endpoint.
 
     Raises
@@ -54,17 +64,20 @@ class Services:
     TaskError
         If an endpoint is no dialect.
     ProvisionError
-        If the snapshot here is not the manifest's.
+        If the snapshot here is not the manifest's, or a live database cannot be asked.
     """
 
-    def __init__(self, work: EpisodeWork, stage: Stage) -> None:
-        self.servers: dict[str, RunningServer] = {}
+    def __init__(self, work: EpisodeWork, stage: Stage, folder: StageFolder | None = None) -> None:
+        self.servers: dict[str, RunningServer | Relay] = {}
         self._stack = ExitStack()
         settings: dict[str, Any] = work.manifest.settings.get(SETTING) or {}
         with ExitStack() as undo:
             undo.callback(self._stack.close)
+            replies = Replies(work.store, folder) if folder and settings.get("mode") == LIVE else None
             for name in stage.endpoints:
-                self.servers[name] = self._stack.enter_context(_start(name, settings))
+                server = _start(name, settings, replies)
+                self._stack.callback(server.close)
+                self.servers[name] = server
             undo.pop_all()
 
     @property
@@ -77,6 +90,16 @@ class Services:
         """Environment variables that lead unmodified clients to the servers."""
         return {name: value for server in self.servers.values() for name, value in server.environment().items()}
 
+    def check(self) -> None:
+        """Refuse to go on where not every reply of a live database was kept.
+
+        Raises
+        ------
+        StoreError
+            If one is missing.
+        """
+        check_recorded(self.servers)
+
     def close(self, store: Store, folder: StageFolder) -> None:
         """Stop the servers and keep what they were asked as ``requests.<endpoint>.jsonl``; once."""
         asked = {name: server.requests() for name, server in self.servers.items()}
@@ -87,13 +110,15 @@ class Services:
             store.write_bytes(folder.requests(name), lines.encode("utf-8"))
 
 
-def _start(name: str, settings: Mapping[str, Any]) -> RunningServer:
+def _start(name: str, settings: Mapping[str, Any], replies: Replies | None) -> RunningServer | Relay:
     # Web framework and dialects take half a second to import: only runs with databases pay.
     from tasks_lib.databases.servers import Dialect, FaultSettings, start
 
     if name not in tuple(Dialect):
         msg = f"no service is called {name!r}: an endpoint of a stage is one of {', '.join(Dialect)}; mend the task"
         raise TaskError(msg)
+    if replies is not None:
+        return start_live(name, dict(settings), replies)
     snapshot = _snapshot()
     wanted = settings.get("digest", snapshot.digest)
     if wanted != snapshot.digest:
@@ -118,6 +143,10 @@ class ServedMachine:
         self.variables = machine.variables
         self.pid = machine.pid
         self.start_time = machine.start_time
+
+    def check(self) -> None:
+        """Refuse to go on where the record of a live database is not whole: `StoreError`."""
+        self._services.check()
 
     def close(self) -> None:
         """End the machine, then its databases; a second call does nothing more."""

@@ -65,6 +65,11 @@ class StageFolder:
         """``requests.<endpoint>.jsonl``, what the stage's database of that name was asked, one request a line."""
         return f"{self.path}/requests.{endpoint}.jsonl"
 
+    @property
+    def replies(self) -> str:
+        """``replies.jsonl``, what live databases answered, one reply a line; the bodies are blobs."""
+        return f"{self.path}/replies.jsonl"
+
 
 @dataclass(frozen=True, slots=True)
 class AttemptFolder:

@@ -30,7 +30,6 @@ class _Chain:
     question: str
     trail: Trail
     expects: Asked | None = None
-    seen: int = 0
 
 
 @dataclass
@@ -71,18 +70,17 @@ def survey(dialect: str, replies: Iterable[Reply]) -> tuple[Finding, ...]:
     found = _Survey()
     counted: list[tuple[int, Reply, ReadPage]] = []
     for reply in replies:
-        read = reader_for(dialect, reply.url)
-        if read is None:
-            continue
         if reply.problem or reply.status in _AWAY:
             told = reply.problem or f"status {reply.status}"
             why = "the database gave no whole reply"
             found.findings.append(finding(Fault.UNREACHABLE, "", told, why, without_key(reply.url)))
-        elif reply.status == 200:
+            continue
+        read = reader_for(dialect, reply.url)
+        if read is not None and reply.status == 200:
             if dialect == "mp":
                 counted.append((_offset(reply.url), reply, read))
             else:
-                _take(found, reply, read, lambda page, chain: _asked(page.next) if page.next else None)
+                _take(found, reply, read, _next_link)
     # Clients ask for the pages of a count all at once: their order says nothing.
     for _, reply, read in sorted(counted, key=lambda one: one[0]):
         _take(found, reply, read, _next_count)
@@ -90,7 +88,7 @@ def survey(dialect: str, replies: Iterable[Reply]) -> tuple[Finding, ...]:
     return (*found.findings, *across)
 
 
-def _take(found: _Survey, reply: Reply, read: ReadPage, following: Callable[[Page, _Chain], Asked | None]) -> None:
+def _take(found: _Survey, reply: Reply, read: ReadPage, following: Callable[[Page], Asked | None]) -> None:
     place = _asked(reply.url)
     if place in found.asked:
         return
@@ -100,11 +98,14 @@ def _take(found: _Survey, reply: Reply, read: ReadPage, following: Callable[[Pag
         chain = _Chain(reply.url, Trail(counted_by=_COUNTED if following is _next_count else None))
         found.chains.append(chain)
     page = read(reply, chain.question)
-    chain.seen += page.size
-    chain.expects = following(page, chain) if chain.trail.add(page) or following is _next_count else None
+    chain.expects = following(page) if chain.trail.add(page) or following is _next_count else None
 
 
-def _next_count(page: Page, chain: _Chain) -> Asked | None:
+def _next_link(page: Page) -> Asked | None:
+    return None if page.next is None else _asked(page.next)
+
+
+def _next_count(page: Page) -> Asked | None:
     path, query = _asked(page.url)
     kept = [pair for pair in query if pair[0] != _COUNTED]
     return (path, tuple(sorted([*kept, (_COUNTED, str(_offset(page.url) + page.size))]))) if page.size else None

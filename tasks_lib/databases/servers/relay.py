@@ -37,7 +37,7 @@ from tasks_lib.databases.servers.dialect import Dialect
 from tasks_lib.databases.servers.faults import FaultSettings
 from tasks_lib.databases.servers.request_log import RequestLog, RequestRecord, clean_query
 from tasks_lib.databases.servers.running import KEY_CHARACTERS
-from tasks_lib.records import Record, Text, UtcTime, now, slug
+from tasks_lib.records import Document, Text, UtcTime, now, slug
 from tasks_lib.records.errors import ConfigurationError
 
 # Searching by a structure is the one question that the client of the Materials Project sends with a body.
@@ -48,8 +48,8 @@ _STATE = "/-/relay"
 _GENERIC = frozenset({"optimade", "api", "v0", "v1"})
 
 
-class RelayedReply(Record):
-    """One reply of an upstream as it came. Headers, and with them keys, are never kept."""
+class RelayedReply(Document):
+    """A line of ``replies.jsonl``: one reply of an upstream as it came. Headers, and with them keys, are never kept."""
 
     number: int = Field(ge=1, description="counted from the start of the relay")
     time: UtcTime = Field(description="when it was asked")
