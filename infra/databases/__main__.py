@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
@@ -22,6 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--cache", type=Path, default=default_folder(), help="folder of kept results (default: %(default)s)"
     )
     building.add_argument("--check", action="store_true", help="write nothing; exit 1 where the file's text differs")
+    building.add_argument("--json", action="store_true", help="print JSON for a machine to read")
     verifying = commands.add_parser("verify", help="derive again what can be derived from a snapshot, and compare")
     verifying.add_argument(
         "--snapshot", type=Path, default=DEFAULT, help="file to verify (default: the one in the package)"
@@ -43,14 +45,19 @@ def _build(options: argparse.Namespace) -> int:
     from infra.databases.starts import all_starts
 
     snapshot = build(all_starts(), Potential(Cache(options.cache)), lambda line: print(line, file=sys.stderr))
-    if options.check:
-        same = load(options.to).digest == snapshot.digest
-        print(f"{snapshot.digest}  {options.to.name}{'' if same else '  (differs)'}")
-        return 0 if same else 1
-    options.to.parent.mkdir(parents=True, exist_ok=True)
-    snapshot.save(options.to)
-    print(f"{snapshot.digest}  {options.to.name}  {len(snapshot)} entries, {options.to.stat().st_size} bytes")
-    return 0
+    differs = options.check and load(options.to).digest != snapshot.digest
+    if not options.check:
+        options.to.parent.mkdir(parents=True, exist_ok=True)
+        snapshot.save(options.to)
+    size = options.to.stat().st_size
+    if options.json:
+        told = {"digest": snapshot.digest, "file": str(options.to), "entries": len(snapshot), "bytes": size}
+        print(json.dumps({**told, "differs": differs}, sort_keys=True))
+    elif options.check:
+        print(f"{snapshot.digest}  {options.to.name}{'  (differs)' if differs else ''}")
+    else:
+        print(f"{snapshot.digest}  {options.to.name}  {len(snapshot)} entries, {size} bytes")
+    return 1 if differs else 0
 
 
 def _verify(options: argparse.Namespace) -> int:

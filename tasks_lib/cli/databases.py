@@ -1,4 +1,4 @@
-"""`matassay databases`: serve the frozen databases to real clients, or ask one a single question."""
+"""`matassay databases`: serve the frozen databases to real clients, ask one a question, see what moved and holds."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tasks_lib.cli.console import Exit, explained, out, print_json, say
+from tasks_lib.cli.database_checks import build, diff, verify
 from tasks_lib.cli.database_options import read_faults
 from tasks_lib.cli.options import JsonOption
 from tasks_lib.records.errors import ConfigurationError
@@ -21,7 +22,10 @@ from tasks_lib.records.errors import ConfigurationError
 if TYPE_CHECKING:
     from tasks_lib.databases.servers import FaultSettings, RunningServer
 
-databases_app = typer.Typer(help="Serve and ask the frozen materials databases.", no_args_is_help=True)
+databases_app = typer.Typer(help="Serve, ask, compare and verify the materials databases.", no_args_is_help=True)
+databases_app.command("diff")(diff)
+databases_app.command("build")(build)
+databases_app.command("verify")(verify)
 
 DialectArgument = Annotated[str, typer.Argument(metavar="DIALECT", help="mp, oqmd or optimade.")]
 SnapshotOption = Annotated[

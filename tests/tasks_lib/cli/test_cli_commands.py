@@ -34,6 +34,9 @@ COMMANDS = (
     "tasks show",
     "databases serve",
     "databases query",
+    "databases diff",
+    "databases build",
+    "databases verify",
     "environments build",
     "environments list",
 )
