@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from tasks_lib.evaluation._registry import Unreadable
 from tasks_lib.records import BlobRef, Evidence, WindowState
+from tasks_lib.records.errors import EvaluatorError
 
 LARGEST_FILE = 64 * 1024 * 1024
 """A larger file of the agent is not read at all, bytes."""
@@ -68,13 +69,13 @@ class Context:
 
         Raises
         ------
-        Unreadable
-            Where the evidence holds none.
+        EvaluatorError
+            Where the evidence holds none: the machine takes it, so the agent is not at fault.
         """
         reference = self.evidence.final.screenshot
         if reference is None:
-            msg = "the evidence holds no final screenshot"
-            raise Unreadable(msg)
+            msg = f"stage {self.evidence.stage} has no final screenshot: it has no desktop, or collecting it went wrong"
+            raise EvaluatorError(msg)
         self._read.append(reference.sha256)
         return reference, self._blob(reference)
 

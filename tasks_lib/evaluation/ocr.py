@@ -1,70 +1,25 @@
-"""Reading text from a screenshot: a small protocol, and RapidOCR as the default behind it."""
+"""Reading text from a screenshot: a small protocol, and the engines behind it, of which RapidOCR is the default."""
 
 from __future__ import annotations
 
 import io
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
 
 import numpy as np
 from PIL import Image
 
+from tasks_lib.evaluation._ocr_engines import EasyOcr, Line, OcrEngine, RapidOcr, Tesseract
 from tasks_lib.records.errors import EvaluatorError
 
+__all__ = ["EasyOcr", "Line", "OcrEngine", "RapidOcr", "Tesseract", "decode", "engines", "read_screen", "register"]
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A piece of text on a picture, with its box in pixels and the engine's confidence in [0, 1]."""
-
-    text: str
-    x: float
-    y: float
-    width: float
-    height: float
-    confidence: float
+MOST_PIXELS = 40_000_000
+"""A larger screenshot is not decoded."""
 
 
-class OcrEngine(Protocol):
-    """What reads text from an RGB picture, height × width × 3, 8 bits a channel."""
-
-    name: str
-
-    def read(self, pixels: np.ndarray[Any, Any]) -> list[Line]:
-        """Return the lines of text, in any order."""
-        ...
-
-
-class RapidOcr:
-    """RapidOCR (PP-OCR models on ONNX Runtime) with the weights of its wheel; about 600 MB once loaded."""
-
-    name = "rapidocr"
-
-    def __init__(self) -> None:
-        import logging
-
-        from rapidocr import RapidOCR
-
-        logging.getLogger("RapidOCR").setLevel(logging.ERROR)
-        self._engine = RapidOCR(params={"Global.log_level": "error", "Global.use_cls": False})
-
-    def read(self, pixels: np.ndarray[Any, Any]) -> list[Line]:
-        """Return the lines of text that RapidOCR finds."""
-        found: Any = self._engine(pixels[..., ::-1])  # the engine takes blue first
-        if found.boxes is None or found.txts is None:
-            return []
-        lines = []
-        for box, text, score in zip(found.boxes, found.txts, found.scores, strict=True):
-            (left, top), (right, bottom) = np.min(box, axis=0), np.max(box, axis=0)
-            lines.append(
-                Line(text, float(left), float(top), float(right - left), float(bottom - top), round(float(score), 3))
-            )
-        return lines
-
-
-_FACTORIES: dict[str, Callable[[], OcrEngine]] = {"rapidocr": RapidOcr}
+_FACTORIES: dict[str, Callable[[], OcrEngine]] = {engine.name: engine for engine in (RapidOcr, Tesseract, EasyOcr)}
 _LOADED: dict[str, OcrEngine] = {}
 _LOCK = threading.Lock()
 
@@ -107,13 +62,22 @@ def read_screen(png: bytes, region: tuple[int, int, int, int] | None = None, eng
     return list(_lines(png, region, engine))
 
 
-@lru_cache(maxsize=16)
-def _lines(png: bytes, region: tuple[int, int, int, int] | None, engine: str) -> tuple[Line, ...]:
+def decode(png: bytes) -> Image.Image:
+    """Decode a screenshot to RGB; EvaluatorError where it is broken, as our own machine took it."""
     try:
-        picture = Image.open(io.BytesIO(png), formats=("PNG", "WEBP")).convert("RGB")
-    except (OSError, ValueError, Image.DecompressionBombError) as error:
+        picture = Image.open(io.BytesIO(png), formats=("PNG", "WEBP"))
+        if picture.width * picture.height > MOST_PIXELS:
+            msg = f"it has {picture.width} x {picture.height} pixels, more than {MOST_PIXELS}"
+            raise ValueError(msg)
+        return picture.convert("RGB")
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         msg = f"the final screenshot cannot be decoded: {error}"
         raise EvaluatorError(msg) from error
+
+
+@lru_cache(maxsize=16)
+def _lines(png: bytes, region: tuple[int, int, int, int] | None, engine: str) -> tuple[Line, ...]:
+    picture = decode(png)
     left, top = 0, 0
     if region is not None:
         x, y, width, height = region

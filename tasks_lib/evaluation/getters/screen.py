@@ -47,7 +47,7 @@ def read_screen_text(
     confidence : float
         Lines that the engine is less sure of are left out, 0 to 1.
     engine : str
-        Name of the OCR engine.
+        ``rapidocr``, ``tesseract`` or ``easyocr``; the last two must be installed where the evaluation runs.
     """
     if engine not in ocr.engines():
         msg = f"engine is one of {', '.join(ocr.engines())}, got {engine!r}"

@@ -95,7 +95,7 @@ def test_regions_windows_and_confidence(left: Any) -> None:
         read(context, engine="none")
     with pytest.raises(CallError):
         read(context, engine="ruler", region=[1, 2])
-    with pytest.raises(Unreadable, match="no final screenshot"):
+    with pytest.raises(EvaluatorError, match="stage main has no final screenshot"):
         read(left.context(), engine="ruler")
 
 
