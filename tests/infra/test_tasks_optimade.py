@@ -136,7 +136,7 @@ def test_ice_passes_in_any_order_and_not_in_another_cell(snapshot: Snapshot) -> 
         return earned(task, Poscar(crystal).get_str(significant_figures=6).encode())
 
     shuffled = Structure.from_sites([cell[at] for at in np.random.default_rng(3).permutation(len(cell))])
-    strained = cell.copy().scale_lattice(cell.volume * 1.2)
+    strained = cell.copy().scale_lattice(cell.volume * 1.03)  # one percent an edge
     assert (left(cell), left(shuffled)) == (1, 1)
     others = [one.structure.to_pymatgen() for one in of_formula(snapshot, "H2O")]
     assert sorted(left(other) for other in others) == [0, 1]
