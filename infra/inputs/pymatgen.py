@@ -1,4 +1,6 @@
-"""Inputs and gold of the pymatgen tasks (``taskdefs/mattoolbench/pymatgen``), without pymatgen.
+"""Inputs and gold of four pymatgen tasks (``taskdefs/mattoolbench/pymatgen``), without pymatgen.
+
+The others are made by ``pymatgen_cells``, ``pymatgen_vasp``, ``pymatgen_sites`` and ``pymatgen_tables``.
 
 Where each answer comes from:
 
