@@ -1,4 +1,4 @@
-"""Measure the database servers: start, first reply, queries a second, memory.
+"""Measure the database servers: start, first reply, queries a second, memory; and what a relay of a live run adds.
 
 Run ``python tests/benches/bench_databases.py``; it prints a table for docs/performance.md. The server runs in a
 process of its own, as the harness runs it beside an agent, and is asked over keep-alive connections.
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +20,10 @@ from typing import Any
 
 import httpx
 import psutil
+
+from tasks_lib.databases.servers import relay
+from tasks_lib.episodes.live_databases import Replies
+from tasks_lib.store import StageFolder, Store
 
 PROGRAM = [sys.executable, "-W", "ignore", "-c", "from tasks_lib.cli.databases import databases_app; databases_app()"]
 QUESTIONS = {
@@ -72,6 +78,29 @@ def _rate(url: str, headers: dict[str, str], seconds: float, clients: int) -> tu
     return first, count / (time.perf_counter() - began), size
 
 
+def _median_ms(url: str, headers: dict[str, str], count: int) -> float:
+    times = []
+    with httpx.Client(headers=headers, timeout=60) as client:
+        for _ in range(count):
+            began = time.perf_counter()
+            client.get(url).raise_for_status()
+            times.append(time.perf_counter() - began)
+    return 1000 * statistics.median(times[1:])
+
+
+def _relayed(dialect: str, said: dict[str, Any], questions: dict[str, str], count: int) -> None:
+    """Compare a question asked at once with the same through a relay that keeps every reply in a store."""
+    key = said["environment"].get("MP_API_KEY")
+    upstream = list(said["endpoints"].values()) if dialect == "optimade" else said["url"]
+    with tempfile.TemporaryDirectory() as folder:
+        replies = Replies(Store.open(folder), StageFolder("stage"))
+        with relay(dialect, upstream, api_key=key, record=replies) as made:
+            for name, question in questions.items():
+                direct = _median_ms(said["url"] + question, {"X-API-KEY": key or ""}, count)
+                through = _median_ms(made.url + question, {"X-API-KEY": made.api_key or ""}, count)
+                _line(f"{dialect:9} {name:26} direct {direct:7.1f} ms, relayed and kept {through:7.1f} ms")
+
+
 def _line(text: str) -> None:
     sys.stdout.write(text + "\n")
 
@@ -80,6 +109,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=3.0, help="of asking a question")
     parser.add_argument("--clients", type=int, default=2)
+    parser.add_argument("--relayed", type=int, default=50, help="times that each question goes through the relay")
     chosen = parser.parse_args()
     _line(f"{'dialect':9} {'question':26} {'first ms':>9} {'queries/s':>10} {'kB':>8}")
     for dialect, questions in QUESTIONS.items():
@@ -93,6 +123,7 @@ def main() -> None:
                 began = time.perf_counter()
                 httpx.get(f"{log}00000000000000000000.json", timeout=300).raise_for_status()
                 _line(f"{dialect:9} all phase diagrams built   {1000 * (time.perf_counter() - began):9.0f}")
+            _relayed(dialect, said, questions, chosen.relayed)
             memory = process.memory_info().rss / 2**20
             _line(f"{dialect:9} process start to announce  {1000 * started:9.0f} ms; memory {memory:.0f} MiB")
 
