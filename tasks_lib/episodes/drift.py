@@ -206,7 +206,7 @@ def _of_task(
         raised=oracle.raised() if oracle is not None and state is not Cause.HOLDS else "",
         findings=tuple(findings.values())[:_MOST_FINDINGS],
         episodes=tuple(_cause(one, state) for one in others),
-        gold=_gold(loaded),
+        gold=_gold(loaded, specs[0].task_digest),
         asked=_asked(store, oracle),
     )
 
@@ -289,9 +289,9 @@ def _versions(store: Store, replies: list[RelayedReply]) -> dict[str, str]:
     return found
 
 
-def _gold(loaded: LoadedTask | None) -> dict[str, Any]:
-    """Return what the gold says of the database that it was taken from."""
-    if loaded is None:
+def _gold(loaded: LoadedTask | None, digest: str) -> dict[str, Any]:
+    """Return what the gold says of the database that it was taken from; nothing where the task was changed since."""
+    if loaded is None or loaded.digest != digest:
         return {}
     documents = (_json(data) for path, data in sorted(loaded.gold().items()) if path.endswith(".json"))
     told = (one["database"] for one in documents if isinstance(one, Mapping) and isinstance(one.get("database"), dict))

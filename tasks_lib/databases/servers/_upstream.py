@@ -14,6 +14,7 @@ from tasks_lib.records.errors import ConfigurationError
 LARGEST_BODY = 64 * 2**20
 SECONDS = 120.0
 _REDIRECTS = 5
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 # Passed on to the upstream; everything else that a client sends (keys, cookies, signatures) stays here.
 _ASKED = ("accept", "content-type", "range", "user-agent")
 # Passed on to the client; lengths and encodings are this side's own.
@@ -66,7 +67,9 @@ class Upstream:
         self.base = check_base(base)
         self._parts = urlsplit(self.base)
         self._key = {"X-API-KEY": api_key} if api_key else {}
-        self._client = httpx.Client(timeout=httpx.Timeout(SECONDS / 2, connect=10.0), trust_env=False)
+        # A lab's proxy and certificates come from the environment; a database on loopback needs none of them.
+        there = self._parts.hostname not in _LOOPBACK
+        self._client = httpx.Client(timeout=httpx.Timeout(SECONDS / 2, connect=10.0), trust_env=there)
 
     def ask(self, method: str, path: str, query: str, headers: dict[str, str], body: bytes) -> Answer:
         """Ask for a path below the base address.

@@ -21,9 +21,9 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from anyio import to_thread
 from pydantic import Field
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -118,6 +118,7 @@ class Relay:
         self._record = record
         self._lock = threading.Lock()
         self._count = 0
+        self._closed = False
         self._log = RequestLog(None)
         self._loopback = Loopback(port)
         self.port = self._loopback.port
@@ -145,8 +146,10 @@ class Relay:
         return client_environment(self.dialect, self.url, self.endpoints, self.api_key)
 
     def close(self) -> None:
-        """Stop answering, free the port, close the connections; a second call does nothing."""
+        """Stop answering and recording, free the port, close the connections; a second call does nothing."""
         self._loopback.close()
+        with self._lock:
+            self._closed = True
         for upstream in self._targets.values():
             upstream.close()
         self._log.close()
@@ -165,7 +168,8 @@ class Relay:
         answer = self._refusal(request)
         if answer is None:
             body = await request.body()
-            answer = await run_in_threadpool(self._relayed, request, body)
+            # Abandoned when the relay closes: a database that hangs must not hold up the end of a stage.
+            answer = await to_thread.run_sync(self._relayed, request, body, abandon_on_cancel=True)
         self._log.add(
             time=began,
             method=request.method,
@@ -236,6 +240,8 @@ class Relay:
 
     def _keep(self, told: dict[str, Any], answer: Answer) -> bool:
         with self._lock:
+            if self._closed:
+                return False  # it came after the end of the stage, and nobody waits for it
             self._count += 1
             reply = RelayedReply.model_validate(
                 {

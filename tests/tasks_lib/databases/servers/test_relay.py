@@ -375,6 +375,27 @@ def test_closing_frees_port_and_threads(upstreams: dict[str, RunningServer], kep
         httpx.get(made.url)
 
 
+def test_a_database_that_hangs_does_not_hold_up_the_end(kept: Kept) -> None:
+    asked, may_answer = threading.Event(), threading.Event()
+
+    def answer(_: bytes) -> bytes:
+        asked.set()
+        may_answer.wait(60)
+        return b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
+
+    address, stop, thread = _answering(answer)
+    with ThreadPoolExecutor(1) as pool:
+        with relay("oqmd", address, record=kept) as made:
+            waiting = pool.submit(httpx.get, f"{made.url}oqmdapi/formationenergy", timeout=60)
+            assert asked.wait(60)
+        assert not may_answer.is_set()
+        assert waiting.exception(60) is not None or waiting.result().status_code >= 500
+    may_answer.set()
+    stop.set()
+    thread.join(60)
+    assert kept.replies == []
+
+
 @pytest.mark.parametrize(
     ("dialect", "upstream", "settings", "word"),
     [
