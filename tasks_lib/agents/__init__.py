@@ -1,5 +1,6 @@
 """Agents, the loop in which they work, and the reading of what they answer."""
 
+from tasks_lib.agents._matching import THRESHOLD, Match, Search, find_target
 from tasks_lib.agents.actions import CALLS, Action, read_actions
 from tasks_lib.agents.guess import GuessAgent
 from tasks_lib.agents.llm import LlmAgent, ScriptedLlmAgent
@@ -9,30 +10,40 @@ from tasks_lib.agents.prompts import system_prompt, user_prompt
 from tasks_lib.agents.protocol import Agent, Brief, Reply, Turn, View
 from tasks_lib.agents.random_agent import RandomAgent
 from tasks_lib.agents.registry import AGENTS, MODEL_AGENTS, make_agent
-from tasks_lib.agents.transcripts import TranscriptAgent
+from tasks_lib.agents.targets import TargetAbsentError, TargetError, Targets, place_of
+from tasks_lib.agents.transcripts import TranscriptAgent, stuck_reason
 
 __all__ = [
     "AGENTS",
     "CALLS",
     "MODEL_AGENTS",
+    "THRESHOLD",
     "Action",
     "Agent",
     "Brief",
     "GuessAgent",
     "LlmAgent",
+    "Match",
     "ParsedReply",
     "RandomAgent",
     "Reply",
     "Script",
     "ScriptedLlmAgent",
+    "Search",
+    "TargetAbsentError",
+    "TargetError",
+    "Targets",
     "TranscriptAgent",
     "Turn",
     "View",
+    "find_target",
     "make_agent",
     "parse_reply",
+    "place_of",
     "play",
     "read_actions",
     "reply_problems",
+    "stuck_reason",
     "system_prompt",
     "user_prompt",
 ]

@@ -8,6 +8,8 @@ from typing import Literal
 
 from tasks_lib.agents.actions import Action, read_actions
 from tasks_lib.records import Decision, Modality, clean_text
+from tasks_lib.records.errors import TaskError
+from tasks_lib.taskdefs.target_calls import fill_targets
 from tasks_lib.taskdefs.transcript import Fence, fences
 
 LONGEST_REPLY = 200_000
@@ -120,7 +122,14 @@ def parse_reply(text: str, modality: Modality) -> ParsedReply:
 
 
 def reply_problems(reply: str, modality: Modality) -> tuple[str, ...]:
-    """Return what is wrong with a reply of a transcript; for these, what would be left aside is wrong too."""
+    """Return what is wrong with a reply of a transcript; for these, what would be left aside is wrong too.
+
+    A named target counts as the pixels that it stands for.
+    """
+    try:
+        reply = fill_targets(reply, modality, lambda _: (0, 0))
+    except TaskError as error:
+        return (str(error),)
     parsed = parse_reply(reply, modality)
     return parsed.problems + parsed.notes
 

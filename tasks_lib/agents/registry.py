@@ -8,6 +8,7 @@ from tasks_lib.agents.guess import GuessAgent
 from tasks_lib.agents.llm import LlmAgent, ScriptedLlmAgent
 from tasks_lib.agents.protocol import Agent, Reply
 from tasks_lib.agents.random_agent import RandomAgent
+from tasks_lib.agents.targets import Targets
 from tasks_lib.agents.transcripts import DONE, TranscriptAgent, recorded
 from tasks_lib.models import ChatModel, ModelSettings, OpenAIChat
 from tasks_lib.records import Step
@@ -32,6 +33,7 @@ def make_agent(
     *,
     transcript: Sequence[str] = (),
     trajectory: Sequence[Step] = (),
+    targets: Targets | None = None,
     model: ModelSettings | ChatModel | None = None,
     model_name: str | None = None,
     seed: int = 0,
@@ -48,6 +50,8 @@ def make_agent(
         Replies that ``oracle``, ``replay`` and ``scripted-llm`` play; after the last one they say DONE.
     trajectory : sequence of Step
         Steps that ``replay`` plays; they keep the picture size that their coordinates belong to.
+    targets : Targets, optional
+        Pictures of the targets that the transcript of ``oracle`` names; ``replay`` plays the pixels that it recorded.
     model : ModelSettings or ChatModel, optional
         The model that ``llm`` asks.
     model_name : str, optional
@@ -79,7 +83,7 @@ def make_agent(
         if not replies:
             msg = f"agent {name!r} has no replies to play: give it a transcript"
             raise TaskError(msg)
-        return TranscriptAgent(name, replies)
+        return TranscriptAgent(name, replies, targets if name == "oracle" else None)
     if name == "llm":
         if model is None:
             msg = "agent 'llm' needs a model: name one of the [models.NAME] tables of matassay.toml"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tasks_lib.agents import Agent, make_agent
+from tasks_lib.agents import Agent, Targets, make_agent
 from tasks_lib.episodes.work import EpisodeWork
 from tasks_lib.records import Stage, Step, episode_id
 from tasks_lib.records.errors import ConfigurationError, TaskError
@@ -31,6 +31,7 @@ def agent_for(work: EpisodeWork, stage: Stage) -> Agent:
         spec.agent,
         transcript=_transcript(work, stage),
         trajectory=_recorded(work, stage) if spec.agent == "replay" else (),
+        targets=Targets(work.taskdefs),
         model=model,
         model_name=spec.model,
         seed=spec.seed,

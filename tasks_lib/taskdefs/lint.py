@@ -10,6 +10,7 @@ from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.taskdefs._folder import TASK_FILE, read_folder
 from tasks_lib.taskdefs.findings import Finding
 from tasks_lib.taskdefs.rules import Called, Known, run_rules
+from tasks_lib.taskdefs.rules.targets import named_targets, unused_targets
 from tasks_lib.taskdefs.taskset import duplicate, task_folders
 
 
@@ -51,13 +52,21 @@ def lint(
         raise ConfigurationError(msg)
     findings: list[Finding] = []
     first: dict[str, Path] = {}
+    named: set[str] = set()
+    whole = True
     for folder in folders:
         files = read_folder(folder)
         findings += [*files.findings, *run_rules(files, known)]
-        if files.task is not None:
+        if files.task is None:
+            whole = False
+        else:
+            named |= named_targets(files, files.task)
             seen = first.setdefault(files.task.id, folder)
             if seen != folder:
                 findings.append(duplicate(folder, seen))
+    if whole:
+        # Below a root alone is it known which pictures nobody names; a task that cannot be read may name any.
+        findings += unused_targets(Path(path), named)
     return sorted(findings)
 
 

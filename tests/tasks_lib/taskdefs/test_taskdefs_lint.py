@@ -19,6 +19,8 @@ FIXTURES = Path(__file__).parents[2] / "fixtures" / "taskdefs"
 DOCS = Path(__file__).parents[3] / "docs" / "task-authors.md"
 # What the reader of a folder says before any rule is asked.
 READER = {"yaml", "form", "unreadable", "duplicate-id"}
+# What is known of a whole set alone.
+SET = {"target-unused"}
 
 
 def check(path: Path) -> list[Finding]:
@@ -39,7 +41,7 @@ def rewrite(folder: Path, old: str, new: str, name: str = "task.yaml") -> None:
     (folder / name).write_text(text.replace(old, new), encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", sorted({*RULES, *READER}))
+@pytest.mark.parametrize("name", sorted({*RULES, *READER, *SET}))
 def test_each_rule_has_a_bad_fixture_that_breaks_it_alone(name):
     findings = check(FIXTURES / "bad" / name)
     assert {finding.rule for finding in findings} == {name}
@@ -51,7 +53,7 @@ def test_each_rule_has_a_bad_fixture_that_breaks_it_alone(name):
 
 
 def test_there_is_no_bad_fixture_without_a_rule():
-    assert {path.name for path in (FIXTURES / "bad").iterdir()} == {*RULES, *READER}
+    assert {path.name for path in (FIXTURES / "bad").iterdir()} == {*RULES, *READER, *SET}
 
 
 @pytest.mark.parametrize(
@@ -119,6 +121,45 @@ def test_names_alone_do_for_names():
 def test_two_rules_of_one_name_are_refused():
     with pytest.raises(ValueError, match="rule points-sum is registered twice"):
         rule("points-sum", "Again.")(lambda *_: iter(()))
+
+
+class TestTargets:
+    def test_a_picture_that_is_damaged_is_found(self, tmp_path):
+        root = Path(shutil.copytree(FIXTURES / "good", tmp_path / "good"))
+        (root / "targets" / "fityk" / "menu-session.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+        (finding,) = check(root)
+        assert (finding.rule, Path(finding.file).name, finding.line) == ("target-picture", "oracle.md", 15)
+        assert "no readable PNG file" in finding.value
+
+    def test_the_line_of_the_first_naming_is_told(self):
+        (finding,) = check(FIXTURES / "bad" / "target-picture")
+        assert (Path(finding.file).name, finding.line) == ("oracle.md", 15)
+        assert "no picture targets/fityk/menu-sesion.png (there are none)" in finding.value
+
+    def test_near_misses_name_targets_too(self, tmp_path):
+        root = Path(shutil.copytree(FIXTURES / "good", tmp_path / "good"))
+        task = root / "open" / "desktop" / "two-peaks"
+        rewrite(task, """replace: {"C 1s": "O 1s"}""", """replace: {"fityk/menu-session": "fityk/menu-data"}""")
+        (finding,) = check(root)
+        assert (finding.rule, Path(finding.file).name) == ("target-picture", "task.yaml")
+        assert "fityk/menu-data" in finding.value
+        rewrite(task, """"fityk/menu-data\"""", """"menu data\"""")
+        (finding,) = check(root)
+        assert finding.rule == "target-picture"
+        assert "other-title: line 15: 'menu data' is no name of a target" in finding.value
+
+    def test_files_that_are_no_pictures_and_pictures_that_nobody_names_are_told(self, tmp_path):
+        root = Path(shutil.copytree(FIXTURES / "good", tmp_path / "good"))
+        (root / "targets" / "notes.txt").write_text("cut on Tuesday", encoding="utf-8")
+        shutil.copy(root / "targets/fityk/menu-session.png", root / "targets/fityk/menu-data.png")
+        assert [(Path(f.file).name, f.rule) for f in check(root)] == [
+            ("menu-data.png", "target-unused"),
+            ("notes.txt", "target-unused"),
+        ]
+        # A domain says nothing of pictures that other domains may use, nor does a set that was not read whole.
+        assert check(root / "open") == []
+        (root / "open" / "powder" / "lattice-parameter" / "task.yaml").write_text("a: &b 1", encoding="utf-8")
+        assert {finding.rule for finding in check(root)} == {"yaml"}
 
 
 class TestLeaks:
