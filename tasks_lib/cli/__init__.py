@@ -15,6 +15,7 @@ from tasks_lib.cli.proving import prove
 from tasks_lib.cli.results import report, rescore
 from tasks_lib.cli.run import retry, run
 from tasks_lib.cli.serving import serve
+from tasks_lib.cli.targets import targets_app
 from tasks_lib.cli.tasks import lint_tasks, tasks_app
 
 app = typer.Typer(
@@ -45,6 +46,7 @@ app.command()(retry)
 app.command()(prove)
 app.command("lint")(lint_tasks)
 app.add_typer(tasks_app, name="tasks")
+app.add_typer(targets_app, name="targets")
 app.command()(report)
 app.command()(rescore)
 app.command()(serve)

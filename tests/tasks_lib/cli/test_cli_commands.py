@@ -26,6 +26,8 @@ COMMANDS = (
     "retry",
     "prove",
     "lint",
+    "targets cut",
+    "targets find",
     "report",
     "rescore",
     "serve",
