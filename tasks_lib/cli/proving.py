@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from tasks_lib.cli.console import Exit, err, explained, out, print_json, say
 from tasks_lib.cli.live_table import LiveTable
@@ -22,21 +24,28 @@ from tasks_lib.cli.options import (
 )
 from tasks_lib.cli.settings import load_settings
 from tasks_lib.episodes import (
+    Flaky,
     Proof,
     RunOrder,
     build_environments,
     check_proof,
     draw,
+    flaky_proofs,
     load_engine,
     open_run,
     outcome_of,
     proof_manifest,
     proof_rows,
+    stuck_in,
     unproved,
 )
 from tasks_lib.records import RunManifest
+from tasks_lib.reporting import scrub
 from tasks_lib.store import Store
 from tasks_lib.taskdefs import LoadedTask
+
+# Of a value in the table of flaky proofs; --json has it whole.
+_LONGEST_VALUE = 160
 
 
 def prove(
@@ -55,6 +64,8 @@ def prove(
     json: JsonOption = False,
 ) -> None:
     """Prove tasks: the oracle scores 1, doing nothing and guessing score 0, near misses fail what they must.
+
+    With --repeat, proofs whose trials do not end in the same verdict are listed as flaky: exit code 1.
 
     Example: matassay prove --domain xps --repeat 3
     """
@@ -78,21 +89,35 @@ def prove(
     except KeyboardInterrupt:
         say("interrupted; nothing is proved by half")
         raise typer.Exit(Exit.INTERRUPTED) from None
-    proofs = _check(tasks, manifest, place)
+    proofs, flaky = _check(tasks, manifest, place)
     failed = unproved(proofs)
     if json:
-        print_json({"run": manifest.run_id, "proofs": [vars(proof) for proof in proofs], "unproved": len(failed)})
+        print_json(
+            {
+                "run": manifest.run_id,
+                "proofs": [vars(proof) for proof in proofs],
+                "unproved": len(failed),
+                "repeat": repeat,
+                "flaky": [asdict(entry) for entry in flaky],
+            }
+        )
     else:
         _show(proofs)
-    raise typer.Exit(Exit.VOID_OR_UNPROVED if failed or chosen.problems else Exit.DONE)
+        if repeat > 1:
+            _show_flaky(flaky, repeat)
+    raise typer.Exit(Exit.VOID_OR_UNPROVED if failed or flaky or chosen.problems else Exit.DONE)
 
 
-def _check(tasks: tuple[LoadedTask, ...], manifest: RunManifest, place: Store) -> list[Proof]:
+def _check(tasks: tuple[LoadedTask, ...], manifest: RunManifest, place: Store) -> tuple[list[Proof], tuple[Flaky, ...]]:
     by_id = {loaded.task.id: loaded.task for loaded in tasks}
-    return [
-        check_proof(by_id[spec.task_id], spec, outcome_of(place, manifest.run_id, spec.id))
-        for spec in manifest.episodes
-    ]
+    played = [(spec, outcome_of(place, manifest.run_id, spec.id)) for spec in manifest.episodes]
+    proofs = []
+    for spec, outcome in played:
+        task = by_id[spec.task_id]
+        # Only a transcript can be stuck; nop and guess have none.
+        stuck = stuck_in(place, manifest.run_id, spec, task) if spec.agent == "oracle" else ""
+        proofs.append(check_proof(task, spec, outcome, stuck))
+    return proofs, flaky_proofs(played)
 
 
 def _show(proofs: list[Proof]) -> None:
@@ -103,3 +128,17 @@ def _show(proofs: list[Proof]) -> None:
         table.add_row(task_id, str(len(entries)), str(held), "\n".join(bad), style="red" if bad else None)
     out.print(table)
     out.print(f"{sum(proof.holds for proof in proofs)} of {len(proofs)} proofs hold")
+
+
+def _show_flaky(flaky: tuple[Flaky, ...], repeat: int) -> None:
+    if not flaky:
+        out.print(f"flaky: none; the {repeat} trials of each proof end in the same verdict")
+        return
+    table = Table("task", "player", "what differs", "value", "trials", title="flaky")
+    for entry in flaky:
+        for difference in entry.differences:
+            for value, trials in difference.values:
+                shown = Text(scrub(value if len(value) <= _LONGEST_VALUE else f"{value[:_LONGEST_VALUE]}…"))
+                table.add_row(entry.task_id, entry.player, difference.what, shown, ", ".join(map(str, trials)))
+    out.print(table)
+    out.print(f"{len(flaky)} proofs are flaky: a task whose proof flickers is not proved")

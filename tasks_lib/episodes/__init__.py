@@ -4,13 +4,23 @@ from tasks_lib.episodes.attempts import Attempt, begin, check_room, least_free_b
 from tasks_lib.episodes.conclusion import conclude, outcome_of
 from tasks_lib.episodes.driver import EpisodeVoidError, Phases, drive, plain_phases, run_episode
 from tasks_lib.episodes.engine import Engine, Executor, RunOrder, ServeOrder, load_engine
+from tasks_lib.episodes.flaky import Difference, Flaky, flaky_proofs
 from tasks_lib.episodes.grading import evaluate, hand_over, judged
 from tasks_lib.episodes.live import act, collect, initialise, provision
 from tasks_lib.episodes.live_databases import check_key, live_settings
 from tasks_lib.episodes.needs import build_environments, needs_of
 from tasks_lib.episodes.plan import Player, episodes_for, make_manifest, open_run, unreadable_episodes
 from tasks_lib.episodes.progress import Event, EventKind, Listener, listening, tell
-from tasks_lib.episodes.proofs import Proof, check_proof, draw, players_for, proof_manifest, proof_rows, unproved
+from tasks_lib.episodes.proofs import (
+    Proof,
+    check_proof,
+    draw,
+    players_for,
+    proof_manifest,
+    proof_rows,
+    stuck_in,
+    unproved,
+)
 from tasks_lib.episodes.rescoring import Rescored, rescore_run
 from tasks_lib.episodes.services import database_settings
 from tasks_lib.episodes.summary import summarise, write_summary
@@ -18,12 +28,14 @@ from tasks_lib.episodes.work import EpisodeWork, Missing, load_work, missing, re
 
 __all__ = [
     "Attempt",
+    "Difference",
     "Engine",
     "EpisodeVoidError",
     "EpisodeWork",
     "Event",
     "EventKind",
     "Executor",
+    "Flaky",
     "Listener",
     "Missing",
     "Phases",
@@ -45,6 +57,7 @@ __all__ = [
     "drive",
     "episodes_for",
     "evaluate",
+    "flaky_proofs",
     "hand_over",
     "initialise",
     "judged",
@@ -66,6 +79,7 @@ __all__ = [
     "read_manifest",
     "rescore_run",
     "run_episode",
+    "stuck_in",
     "summarise",
     "tell",
     "unproved",

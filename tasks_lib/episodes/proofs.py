@@ -6,9 +6,22 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tasks_lib.agents import stuck_reason
 from tasks_lib.episodes.needs import needs_of
 from tasks_lib.episodes.plan import Player, episodes_for, make_manifest
-from tasks_lib.records import EpisodeSpec, MachineSettings, Modality, Outcome, RunManifest, Task, Verdict, VoidRecord
+from tasks_lib.episodes.stored import newest_first
+from tasks_lib.records import (
+    EpisodeSpec,
+    MachineSettings,
+    Modality,
+    Outcome,
+    RunManifest,
+    Step,
+    Task,
+    Verdict,
+    VoidRecord,
+)
+from tasks_lib.store import RunFolder, Store
 from tasks_lib.taskdefs import LoadedTask, TaskSet
 
 
@@ -96,7 +109,26 @@ def proof_manifest(
     )  # fmt: skip
 
 
-def check_proof(task: Task, spec: EpisodeSpec, outcome: Verdict | VoidRecord | None) -> Proof:
+def stuck_in(store: Store, run_id: str, spec: EpisodeSpec, task: Task) -> str:
+    """Return where and why a transcript could not go on: a target was not on the screen, or more than once.
+
+    Returns
+    -------
+    str
+        Stage, step and reason; the screenshot is that step's. Empty where the transcript was played to its end.
+    """
+    for attempt in newest_first(RunFolder(store, run_id).episode(spec.id)):
+        for stage in task.stages:
+            place = attempt.stage(stage.id)
+            if store.exists(place.trajectory):
+                steps = store.read_lines(place.trajectory, Step)
+                reason = stuck_reason(steps[-1].reply) if steps else ""
+                if reason:
+                    return f"stage {stage.id}, step {steps[-1].index}: {reason}"
+    return ""
+
+
+def check_proof(task: Task, spec: EpisodeSpec, outcome: Verdict | VoidRecord | None, stuck: str = "") -> Proof:
     """Compare what came of an episode with what a proof wants.
 
     Parameters
@@ -106,12 +138,16 @@ def check_proof(task: Task, spec: EpisodeSpec, outcome: Verdict | VoidRecord | N
         An episode of `players_for`.
     outcome : Verdict, VoidRecord or None
         What is in the store; None: not played yet.
+    stuck : str
+        What `stuck_in` says: a transcript that was not played to its end proves nothing, whatever its verdict.
     """
     player = Player(spec.agent, spec.model, spec.variant).label
     if outcome is None:
         holds, why = False, "not played"
     elif isinstance(outcome, VoidRecord):
         holds, why = False, f"VOID({outcome.reason}) in {outcome.phase}: {outcome.message}"
+    elif stuck:
+        holds, why = False, f"could not be played to its end: {stuck}"
     elif spec.variant is not None:
         holds, why = _near_miss(task, spec.variant, outcome)
     elif spec.agent == "oracle":

@@ -1,0 +1,65 @@
+"""`matassay prove --repeat`: proofs that flicker are listed, for people and machines, and end with exit code 1."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tasks_lib.cli.proving import _show_flaky
+from tasks_lib.episodes import Difference, Flaky
+from tasks_lib.sandbox import provider
+
+GOOD = Path(__file__).parents[2] / "fixtures" / "episodes" / "one_stage"
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if problems := provider("local").problems(desktop=False):
+        pytest.skip("; ".join(problems))
+    monkeypatch.chdir(tmp_path)
+
+
+def _prove(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    argv = ["prove", "--taskdefs", str(root), "--store", "store", "--repeat", "2", *words]
+    environ = {**os.environ, "MATASSAY_STATE": str(Path("state").resolve()), "COLUMNS": "120"}
+    return subprocess.run(
+        [sys.executable, "-m", "tasks_lib.cli", *argv], capture_output=True, text=True, check=False, env=environ
+    )
+
+
+def test_an_answer_that_changes_within_its_tolerance_is_flaky(tmp_path: Path) -> None:
+    root = Path(shutil.copytree(GOOD, tmp_path / "tasks"))
+    oracle = root / "open" / "powder" / "lattice-parameter" / "oracle.md"
+    text = oracle.read_text(encoding="utf-8")
+    assert '"volume": a**3' in text
+    # Below the tolerance by far, and another one in each play.
+    noisy = text.replace('"volume": a**3', '"volume": a**3 + __import__("uuid").uuid4().int * 1e-44')
+    oracle.write_text(noisy, encoding="utf-8")
+    result = _prove(root, "--json")
+    assert result.returncode == 1, result.stderr
+    document = json.loads(result.stdout)
+    assert document["unproved"] == 0
+    flaky = {entry["player"]: entry for entry in document["flaky"]}
+    assert set(flaky) == {"oracle", "oracle-edge-squared", "oracle-wrong-line"}
+    seen = next(item for item in flaky["oracle"]["differences"] if item["what"] == "cell-volume: seen")
+    assert [trials for _, trials in seen["values"]] == [[1], [2]]
+    assert all(abs(float(value) - 29.791) < 1e-4 for value, _ in seen["values"])
+
+
+def test_the_table_says_what_differs_in_which_trial(capsys: pytest.CaptureFixture[str]) -> None:
+    long = '"' + "x" * 400 + '"'
+    difference = Difference("positions: seen", (("[[284.8]]", (1, 3)), (long, (2,))))
+    _show_flaky((Flaky("c1s", "oracle", 3, (difference,)),), 3)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "1 proofs are flaky" in said
+    assert "[[284.8]]" in said  # no markup
+    assert "1, 3" in said
+    assert "…" in said
+    _show_flaky((), 3)
+    assert "flaky: none; the 3 trials of each proof end in the same verdict" in capsys.readouterr().out
