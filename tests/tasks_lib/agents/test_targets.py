@@ -118,7 +118,7 @@ def test_other_labels_are_other_targets(other):
     [
         (label("Save Session", ink=(150, 152, 154)), "greyed out"),
         (label("Save Session", ink=(255, 255, 255), ground=(53, 132, 228)), ""),
-        (np.clip(SAVE.pixels.astype(int) - 25, 0, 255).astype(np.uint8), "selected"),
+        (np.clip(SAVE.pixels.astype(int) - 25, 0, 255).astype(np.uint8), "a selection"),
     ],
     ids=["greyed-out", "inverted", "darker"],
 )
