@@ -24,7 +24,9 @@ from tasks_lib.databases.identifiers import mp_number
 from tasks_lib.databases.servers import _mp_documents as documents
 from tasks_lib.databases.servers import _mp_queries as queries
 from tasks_lib.databases.servers._dialects import OPEN_DATA, Served
+from tasks_lib.databases.servers._mp_conditions import readers_for
 from tasks_lib.databases.servers._mp_open_data import OpenData
+from tasks_lib.databases.servers._mp_parameters import BadRequestError, UnprocessableError
 from tasks_lib.databases.snapshot import Snapshot
 from tasks_lib.records import now
 
@@ -134,14 +136,14 @@ def build(snapshot: Snapshot, url: str, api_key: str, stack: ExitStack) -> Serve
 
 
 def _routes(name: str, collection: _Collection, docs: Callable[[], list[documents.Doc]]) -> list[Route]:
-    readers = queries.readers_for(collection.special, collection.numeric)
+    readers = readers_for(collection.special, collection.numeric)
 
     async def search(request: Request) -> Response:
         try:
             query = queries.read(request.query_params.multi_items(), readers, collection.default_fields)
-        except queries.BadRequestError as error:
+        except BadRequestError as error:
             return JSONResponse({"detail": str(error)}, 400)
-        except queries.UnprocessableError as error:
+        except UnprocessableError as error:
             return JSONResponse({"detail": error.detail}, 422)
         data, total = queries.answer(query, docs(), keep_order_of_ids=name == "summary")
         meta = {
