@@ -140,7 +140,8 @@ def _drift_lines(found: RunDrift) -> Iterator[str]:
         if gold:
             yield "  gold from " + ", ".join(f"{name} {str(value)[:20]}" for name, value in sorted(gold.items()))
         for one in task.moved:
-            yield f"  {one.criterion}: got {_short(one.seen)}, the gold says {_short(one.wanted)}: {one.why}"
+            wanted = one.wanted.get("value", one.wanted) if isinstance(one.wanted, dict) else one.wanted
+            yield f"  {one.criterion}: got {_short(one.seen)}, the gold says {_short(wanted)}: {one.why}"
         if task.raised:
             yield f"  the oracle's script raised {task.raised}"
         yield from (f"  {one}" for one in task.findings)

@@ -139,7 +139,9 @@ def drift(store: Store, run_id: str, tasks: Iterable[LoadedTask]) -> RunDrift:
     for task_id, specs in sorted(by_task.items()):
         loaded = known.get(task_id)
         if loaded is None or any(stage.endpoints for stage in loaded.task.stages):
-            found.append(_of_task(store, manifest, task_id, specs, loaded))
+            task = _of_task(store, manifest, task_id, specs, loaded)
+            # A gold that is a structure file says nothing of its database; the manifest does.
+            found.append(task.model_copy(update={"gold": task.gold or settings.get("compared_with") or {}}))
     return RunDrift(run_id=run_id, databases=settings, tasks=tuple(found))
 
 

@@ -7,6 +7,7 @@ count, by the next count.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlsplit
@@ -18,6 +19,8 @@ from tasks_lib.databases.ingest.pages import Page, ReadPage, Trail
 from tasks_lib.databases.ingest.replies import Reply
 
 _COUNTED = "_skip"
+# A listing or a single structure; not /info/structures, which describes the fields.
+_STRUCTURES = re.compile(r"(?<!/info)/structures(?:/[^/]+)?/?$")
 # What passes by itself, and what a gateway says for a database that is away.
 _AWAY = frozenset({0, 429, 500, 502, 503, 504})
 Asked = tuple[str, tuple[tuple[str, str], ...]]
@@ -52,7 +55,7 @@ def reader_for(dialect: str, url: str) -> ReadPage | None:
     path = urlsplit(url).path
     if dialect == "mp":
         return materials_project.read_page if "/materials/" in path else None
-    if "/structures" in path:
+    if _STRUCTURES.search(path):
         return optimade.read_page
     return oqmd.read_page if dialect == "oqmd" and "/formationenergy" in path else None
 

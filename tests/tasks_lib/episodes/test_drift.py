@@ -128,6 +128,17 @@ def test_a_database_that_moved_says_nothing_of_the_agents(
     assert criterion.why.endswith("is missing")
 
 
+def test_a_gold_without_a_record_of_its_database_has_the_manifests(
+    store: Store, make_run: MakeRun, root: Path, same_oqmd: RunningServer
+) -> None:
+    gold = next(root.glob("*/*/*/gold/answer.json"))
+    gold.write_text(json.dumps({"answer": json.loads(gold.read_text("utf-8"))["answer"]}), "utf-8")
+    _run(store, make_run, root, Upstreams(oqmd=same_oqmd.url), ORACLE)
+    (task,) = _drift(store, root).tasks
+    assert task.state is Cause.HOLDS
+    assert task.gold == {"name": load().name, "digest": load().digest}
+
+
 def test_an_oracle_that_raises_on_the_live_answers(
     store: Store, make_run: MakeRun, root: Path, same_oqmd: RunningServer
 ) -> None:

@@ -14,6 +14,7 @@ from qmpy_rester import QMPYRester
 
 from tasks_lib.databases import Snapshot
 from tasks_lib.databases.ingest import Fault, Finding, Reply, survey
+from tasks_lib.databases.ingest.survey import reader_for
 from tasks_lib.databases.servers import FaultSettings, Relay, RelayedReply, relay, start
 
 KEY = "0123456789abcdef0123456789abcdef"
@@ -100,3 +101,24 @@ def test_a_source_that_fails_is_unreachable_and_a_wrong_question_is_not(small_sn
         for query in ("limit=1", "limit=2", "filter=colour=red", "limit=3"):
             httpx.get(f"{made.url}oqmdapi/formationenergy?{query}")
     assert [one.fault for one in survey("oqmd", replies)] == [Fault.UNREACHABLE] * 2
+
+
+@pytest.mark.parametrize(
+    ("dialect", "path", "read"),
+    [
+        ("optimade", "/crystals/v1/structures", True),
+        ("optimade", "/crystals/v1/structures/", True),
+        ("optimade", "/v1/structures/matassay-9000001", True),
+        ("optimade", "/crystals/v1/info/structures", False),
+        ("optimade", "/crystals/v1/info", False),
+        ("optimade", "/crystals/v1/references", False),
+        ("oqmd", "/oqmdapi/formationenergy", True),
+        ("oqmd", "/optimade/v1/structures", True),
+        ("oqmd", "/oqmdapi/calculation", False),
+        ("mp", "/materials/summary/", True),
+        ("mp", "/materialsproject-build/objects/x.parquet", False),
+        ("mp", "/heartbeat", False),
+    ],
+)
+def test_which_replies_hold_data(dialect: str, path: str, read: bool) -> None:
+    assert (reader_for(dialect, f"http://h{path}?x=/structures") is not None) == read
