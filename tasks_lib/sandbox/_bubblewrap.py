@@ -59,7 +59,11 @@ _ETC = [
     "ssl/openssl.cnf",
     "terminfo",
     "timezone",
-    "xdg",
+    # Of /etc/xdg what desktops read: every program may keep its settings there, pip's with an index and its password.
+    "xdg/QtProject",
+    "xdg/autostart",
+    "xdg/menus",
+    "xdg/openbox",
 ]
 _PASSWD = "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\nuser:x:1000:1000:user:/home/user:/bin/sh\n"
 _GROUP = "root:x:0:\nuser:x:1000:\n"

@@ -73,6 +73,7 @@ def test_no_house_no_gold_no_store(machine: Machine, repository: Path, tmp_path:
         str(Path.home() / ".bashrc"),
         "/etc/shadow",
         "/etc/pip.conf",
+        "/etc/xdg/pip",
         "/boot",
         "/sys",
     ]
@@ -83,6 +84,16 @@ def test_no_house_no_gold_no_store(machine: Machine, repository: Path, tmp_path:
         "import importlib.util\nfound = [n for n in ('tasks_lib', 'flows') if importlib.util.find_spec(n)]",
     )
     assert found == []
+
+
+
+def test_settings_that_may_name_passwords_are_not_there(machine: Machine) -> None:
+    names = {"pip.conf", "pip.ini", "uv.toml", ".netrc", ".pypirc", "credentials", ".condarc", "auth.toml", ".npmrc"}
+    found = _ask(machine, f"[f for _, _, files in os.walk('/etc') for f in files if f in {names!r}]")
+    assert found == []
+    # The folder that any program of the host may put settings into is not there as a whole.
+    shown = _ask(machine, "os.listdir('/etc/xdg') if os.path.isdir('/etc/xdg') else []")
+    assert set(shown) <= {"QtProject", "autostart", "menus", "openbox"}  # type: ignore[call-overload]
 
 
 def test_an_installed_copy_of_the_house_is_covered(tmp_path: Path) -> None:
