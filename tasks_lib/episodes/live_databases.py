@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from tasks_lib.databases import load
+from tasks_lib.databases import Snapshot, load
 from tasks_lib.databases.upstreams import Upstreams
 from tasks_lib.records import Json
 from tasks_lib.records.errors import ConfigurationError, ProvisionError, StoreError
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
 
 LIVE = "live"
 KEY_VARIABLE = "MP_API_KEY"
+
+
+@lru_cache(maxsize=1)
+def shipped() -> Snapshot:
+    """Return the package's snapshot, read once a process."""
+    return load()
 
 
 def live_settings(upstreams: Upstreams) -> dict[str, Json]:
@@ -31,7 +38,7 @@ def live_settings(upstreams: Upstreams) -> dict[str, Json]:
 
     for address in (upstreams.mp, upstreams.open_data, upstreams.oqmd, *upstreams.optimade):
         check_base(address)
-    snapshot = load()
+    snapshot = shipped()
     return {
         "mode": LIVE,
         "upstreams": upstreams.model_dump(mode="json"),

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from tasks_lib.databases import Snapshot, load
-from tasks_lib.episodes.live_databases import LIVE, Replies, check_recorded, start_live
+from tasks_lib.episodes.live_databases import LIVE, Replies, check_recorded, shipped, start_live
 from tasks_lib.episodes.work import EpisodeWork
 from tasks_lib.records import Json, Provision, Stage
 from tasks_lib.records.errors import ProvisionError, TaskError
@@ -30,18 +28,13 @@ SETTING = "databases"
 
 def database_settings(faults: FaultSettings | None = None) -> dict[str, Json]:
     """Return what a manifest says of the databases of its run: which snapshot, and what goes wrong on purpose."""
-    snapshot = _snapshot()
+    snapshot = shipped()
     return {
         "mode": "snapshot",
         "name": snapshot.name,
         "digest": snapshot.digest,
         "faults": {} if faults is None else faults.model_dump(mode="json", exclude_defaults=True),
     }
-
-
-@lru_cache(maxsize=1)
-def _snapshot() -> Snapshot:
-    return load()
 
 
 class Services:
@@ -119,7 +112,7 @@ def _start(name: str, settings: Mapping[str, Any], replies: Replies | None) -> R
         raise TaskError(msg)
     if replies is not None:
         return start_live(name, dict(settings), replies)
-    snapshot = _snapshot()
+    snapshot = shipped()
     wanted = settings.get("digest", snapshot.digest)
     if wanted != snapshot.digest:
         msg = (

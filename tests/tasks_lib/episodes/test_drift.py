@@ -12,13 +12,14 @@ from typing import Any
 
 import pytest
 
-from tasks_lib.databases import Snapshot, load
+from tasks_lib.databases import Snapshot
 from tasks_lib.databases.alteration import altered
 from tasks_lib.databases.ingest import Fault
 from tasks_lib.databases.servers import FaultSettings, RelayedReply, RunningServer, start
 from tasks_lib.databases.upstreams import Upstreams
 from tasks_lib.episodes import EpisodeVoidError, Player, live_settings, plain_phases, run_episode
 from tasks_lib.episodes.drift import Cause, RunDrift, TaskDrift, drift
+from tasks_lib.episodes.live_databases import shipped
 from tasks_lib.episodes.services import SETTING
 from tasks_lib.records import Outcome, Phase, RunManifest, Step, VoidReason
 from tasks_lib.records.errors import ConfigurationError
@@ -36,14 +37,14 @@ Play = Callable[..., TaskDrift]
 @pytest.fixture(scope="module")
 def moved() -> Snapshot:
     """The next release, in which one of the iron oxides is no more."""
-    snapshot = load()
+    snapshot = shipped()
     oxide = next(entry for entry in snapshot if entry.chemical_system == "Fe-O")
     return altered(snapshot, name="moved", gone=[oxide.number])
 
 
 @pytest.fixture(scope="module")
 def same_oqmd() -> Iterator[RunningServer]:
-    with start("oqmd", load()) as server:
+    with start("oqmd", shipped()) as server:
         yield server
 
 
@@ -57,8 +58,8 @@ def moved_oqmd(moved: Snapshot) -> Iterator[RunningServer]:
 def root(tmp_path: Path) -> Path:
     found = Path(shutil.copytree(DATABASE, tmp_path / "database"))
     gold = next(found.glob("*/*/*/gold/answer.json"))
-    numbers = [entry.number for entry in load() if entry.chemical_system == "Fe-O"]
-    database = {"name": load().name, "digest": load().digest, "taken": "2026-11-30T12:00:00Z"}
+    numbers = [entry.number for entry in shipped() if entry.chemical_system == "Fe-O"]
+    database = {"name": shipped().name, "digest": shipped().digest, "taken": "2026-11-30T12:00:00Z"}
     gold.write_text(json.dumps({"database": database, "how": "the system's entries", "answer": numbers}), "utf-8")
     return found
 
@@ -90,7 +91,7 @@ def test_a_database_that_holds_makes_the_agent_wrong(
     assert not checked.moved
     assert (task.state, task.moved, task.findings, task.raised) == (Cause.HOLDS, (), (), "")
     assert {one.agent: one.cause for one in task.episodes} == {"nop": Cause.AGENT, "oracle-first-page": Cause.AGENT}
-    assert task.gold["digest"] == load().digest
+    assert task.gold["digest"] == shipped().digest
     assert task.gold["taken"] == "2026-11-30T12:00:00Z"
     assert task.asked.replies == 1
     assert task.asked.first is not None
@@ -108,7 +109,7 @@ def test_every_reply_of_a_live_run_is_in_the_store(
     body = store.read_bytes(store.blob_path(reply.sha256))
     assert hashlib.sha256(body).hexdigest() == reply.sha256
     assert (len(body), reply.status, reply.path) == (reply.size, 200, "/oqmdapi/formationenergy")
-    assert len(json.loads(body)["data"]) == sum(entry.chemical_system == "Fe-O" for entry in load())
+    assert len(json.loads(body)["data"]) == sum(entry.chemical_system == "Fe-O" for entry in shipped())
     (asked, *_) = store.read_bytes(place.requests("oqmd")).decode("utf-8").splitlines()
     assert json.loads(asked)["status"] == 200
 
@@ -136,7 +137,7 @@ def test_a_gold_without_a_record_of_its_database_has_the_manifests(
     _run(store, make_run, root, Upstreams(oqmd=same_oqmd.url), ORACLE)
     (task,) = _drift(store, root).tasks
     assert task.state is Cause.HOLDS
-    assert task.gold == {"name": load().name, "digest": load().digest}
+    assert task.gold == {"name": shipped().name, "digest": shipped().digest}
 
 
 def test_an_oracle_that_raises_on_the_live_answers(
@@ -153,7 +154,7 @@ def test_an_oracle_that_raises_on_the_live_answers(
 def test_a_source_that_broke_its_rules_is_malformed(store: Store, make_run: MakeRun, root: Path) -> None:
     script = next(root.glob("*/*/*/oracle.md"))
     script.write_text(script.read_text("utf-8").replace("limit=1000", "limit=3"), "utf-8")
-    with start("oqmd", load(), faults=FaultSettings(misnamed_next=True)) as server:
+    with start("oqmd", shipped(), faults=FaultSettings(misnamed_next=True)) as server:
         _run(store, make_run, root, Upstreams(oqmd=server.url), ORACLE, NOP)
     (task,) = _drift(store, root).tasks
     assert task.state is Cause.MALFORMED
@@ -162,7 +163,7 @@ def test_a_source_that_broke_its_rules_is_malformed(store: Store, make_run: Make
 
 
 def test_a_source_that_did_not_answer_is_unreachable(store: Store, make_run: MakeRun, root: Path) -> None:
-    with start("oqmd", load(), faults=FaultSettings(server_errors=9)) as server:
+    with start("oqmd", shipped(), faults=FaultSettings(server_errors=9)) as server:
         _run(store, make_run, root, Upstreams(oqmd=server.url), ORACLE, NOP)
     (task,) = _drift(store, root).tasks
     assert task.state is Cause.UNREACHABLE
@@ -191,7 +192,7 @@ def test_the_key_of_a_live_database_stays_with_the_harness(
         "utf-8",
     )
     monkeypatch.setenv("MP_API_KEY", KEY)
-    with start("mp", load(), api_key=KEY) as server:
+    with start("mp", shipped(), api_key=KEY) as server:
         addresses = Upstreams(mp=server.url, open_data=server.endpoints["open_data"])
         manifest = _run(store, make_run, root, addresses, ORACLE)
     place = _stage(store, 0, manifest)
