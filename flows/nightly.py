@@ -22,9 +22,8 @@ from flows.benchmark import benchmark
 from flows.comparison import compare, last_comparable
 from flows.nights import night_of, run_id_of, to_play, zone
 from flows.prove import prove
-from tasks_lib.cli.planning import Selection, manifest_for
 from tasks_lib.cli.settings import Settings, load_settings
-from tasks_lib.episodes import draw, open_run, proof_manifest
+from tasks_lib.episodes import Selection, draw, manifest_for, open_run, proof_manifest
 from tasks_lib.models import load_models
 from tasks_lib.records import RunManifest, RunSummary, dump_json, load_json, now
 from tasks_lib.store import Store
@@ -80,7 +79,7 @@ async def nightly(
         lines.append(f"- proofs `{proofs.run_id}`: {state.message}")
         bad += [] if state.is_completed() else [proofs.run_id]
     for model in _models(models_file):
-        manifest = await asyncio.to_thread(_plan, store, root, benchmark_name, model, settings, night)
+        manifest = await asyncio.to_thread(_plan, store, root, benchmark_name, model, models_file, settings, night)
         state = await benchmark(run_id=manifest.run_id, **common, return_state=True)
         change = await asyncio.to_thread(_change, store, manifest, await state.aresult(raise_on_failure=False))
         lines.append(f"- `{manifest.run_id}`: {state.message}; {change}")
@@ -115,12 +114,19 @@ def _models(models_file: str | None) -> Sequence[str | None]:
     return sorted(load_models(Path(models_file))) if models_file else [None]
 
 
-def _plan(store: Store, root: Path, name: str, model: str | None, settings: Settings, night: date) -> RunManifest:
+def _plan(
+    store: Store, root: Path, name: str, model: str | None, models_file: str | None, settings: Settings, night: date
+) -> RunManifest:
     choice = Selection(
-        benchmark=name, suites=(), domains=(), tasks=(), agents=(), models=(model,) if model else (), trials=None,
-        machine=settings.machine.provider, isolated=settings.machine.isolated, seed=settings.run.seed,
-    )  # fmt: skip
-    return open_run(store, manifest_for(choice, root, settings, run_id=run_id_of(night, name, model), command=()))
+        benchmark=name,
+        models=(model,) if model else (),
+        models_file=Path(models_file) if models_file else None,
+        machine=settings.machine,
+        seed=settings.run.seed,
+        hints=settings.run.hints,
+        retries=settings.run.retries,
+    )
+    return open_run(store, manifest_for(choice, root, run_id=run_id_of(night, name, model), command=()))
 
 
 def _proofs(store: Store, root: Path, sample: int, seed: int, settings: Settings, night: date) -> RunManifest:

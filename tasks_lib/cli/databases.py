@@ -15,8 +15,8 @@ import typer
 
 from tasks_lib.cli.console import Exit, explained, out, print_json, say
 from tasks_lib.cli.database_checks import build, diff, verify
-from tasks_lib.cli.database_options import read_faults
 from tasks_lib.cli.options import JsonOption
+from tasks_lib.episodes import read_faults
 from tasks_lib.records.errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from typing import Annotated, cast, get_args
 import typer
 
 from tasks_lib.cli.console import Exit, err, explained, out, print_json, say
-from tasks_lib.cli.database_options import check_databases
 from tasks_lib.cli.live_table import LiveTable
 from tasks_lib.cli.options import (
     DomainOption,
@@ -23,9 +22,20 @@ from tasks_lib.cli.options import (
     report_place,
     taskdefs_root,
 )
-from tasks_lib.cli.planning import Selection, check_hints, manifest_for
 from tasks_lib.cli.settings import load_settings, settings_file
-from tasks_lib.episodes import Event, Executor, RunOrder, build_environments, load_engine, open_run, read_manifest
+from tasks_lib.episodes import (
+    Event,
+    Executor,
+    RunOrder,
+    Selection,
+    build_environments,
+    check_databases,
+    check_hints,
+    load_engine,
+    manifest_for,
+    open_run,
+    read_manifest,
+)
 from tasks_lib.records import RunManifest, RunSummary, VoidReason
 from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.reporting import console_table
@@ -83,30 +93,37 @@ def run(
             tasks=tuple(task or ()),
             agents=tuple(agent or ()),
             models=tuple(model or ()),
+            models_file=settings_file(),
             trials=trials,
-            machine=machine or settings.machine.provider,
-            isolated=settings.machine.isolated and not unsafe_local,
+            machine=settings.machine.model_copy(
+                update={
+                    "provider": machine or settings.machine.provider,
+                    "isolated": settings.machine.isolated and not unsafe_local,
+                }
+            ),
             seed=settings.run.seed if seed is None else seed,
+            hints=settings.run.hints if hints is None else hints,
+            retries=settings.run.retries,
             replay=replay,
             live=live,
+            upstreams=settings.databases,
             faults=tuple(fault or ()),
-            hints=hints,
         )
         where = _executor(executor)
         if resume and place.exists(RunFolder(place, resume).manifest) and choice.is_open:
             manifest = read_manifest(place, resume)
         else:
-            planned = manifest_for(choice, root, settings, run_id=resume, command=_command())
+            planned = manifest_for(choice, root, run_id=resume, command=_command())
             if where == "inline":
                 load_engine().warm_up()
             manifest = open_run(place, planned)
         check_hints(manifest, hints)
-        check_databases(manifest, live=live, faults=tuple(fault or ()))
+        check_databases(manifest, live=live, faults=choice.faults)
         order = RunOrder(
             store_url=place.url,
             run_id=manifest.run_id,
             taskdefs=root,
-            models_file=settings_file(),
+            models_file=choice.models_file,
             concurrency=concurrency or settings.run.concurrency,
             executor=where,
         )

@@ -2,12 +2,13 @@
 
 from tasks_lib.episodes.attempts import Attempt, begin, check_room, least_free_bytes, write_void
 from tasks_lib.episodes.conclusion import conclude, outcome_of
+from tasks_lib.episodes.database_plan import check_databases, read_faults
 from tasks_lib.episodes.driver import EpisodeVoidError, Phases, drive, plain_phases, run_episode
 from tasks_lib.episodes.engine import Engine, Executor, RunOrder, ServeOrder, load_engine
 from tasks_lib.episodes.flaky import Difference, Flaky, flaky_proofs
 from tasks_lib.episodes.grading import evaluate, hand_over, judged
 from tasks_lib.episodes.live import act, collect, initialise, provision
-from tasks_lib.episodes.live_databases import check_key, live_settings
+from tasks_lib.episodes.live_databases import live_settings
 from tasks_lib.episodes.needs import build_environments, needs_of
 from tasks_lib.episodes.plan import Player, episodes_for, make_manifest, open_run, unreadable_episodes
 from tasks_lib.episodes.progress import Event, EventKind, Listener, listening, tell
@@ -22,6 +23,7 @@ from tasks_lib.episodes.proofs import (
     unproved,
 )
 from tasks_lib.episodes.rescoring import Rescored, rescore_run
+from tasks_lib.episodes.selection import Selection, check_hints, manifest_for
 from tasks_lib.episodes.services import database_settings
 from tasks_lib.episodes.summary import summarise, write_summary
 from tasks_lib.episodes.work import EpisodeWork, Missing, load_work, missing, read_manifest
@@ -43,11 +45,13 @@ __all__ = [
     "Proof",
     "Rescored",
     "RunOrder",
+    "Selection",
     "ServeOrder",
     "act",
     "begin",
     "build_environments",
-    "check_key",
+    "check_databases",
+    "check_hints",
     "check_proof",
     "check_room",
     "collect",
@@ -67,6 +71,7 @@ __all__ = [
     "load_engine",
     "load_work",
     "make_manifest",
+    "manifest_for",
     "missing",
     "needs_of",
     "open_run",
@@ -76,6 +81,7 @@ __all__ = [
     "proof_manifest",
     "proof_rows",
     "provision",
+    "read_faults",
     "read_manifest",
     "rescore_run",
     "run_episode",

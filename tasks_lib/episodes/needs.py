@@ -14,6 +14,11 @@ from tasks_lib.taskdefs import LoadedTask
 _ENVIRONMENTS = "environments"
 
 
+def asks_a_database(loaded: LoadedTask) -> bool:
+    """Say whether any stage of a task reaches a database."""
+    return any(stage.endpoints for stage in loaded.task.stages)
+
+
 def needs_of(tasks: Iterable[LoadedTask], databases: Mapping[str, Json] | None = None) -> dict[str, Json]:
     """Return what a manifest's settings say of the environments and databases that tasks use; empty for none.
 
@@ -23,10 +28,11 @@ def needs_of(tasks: Iterable[LoadedTask], databases: Mapping[str, Json] | None =
     databases : mapping or None
         What the databases serve (`database_settings`, `live_settings`); None for the snapshot without faults.
     """
+    tasks = tuple(tasks)
     stages = [stage for loaded in tasks for stage in loaded.task.stages]
     names = sorted({stage.environment for stage in stages if stage.environment is not None})
     needs: dict[str, Json] = {_ENVIRONMENTS: names} if names else {}
-    if any(stage.endpoints for stage in stages):
+    if any(map(asks_a_database, tasks)):
         needs[SETTING] = database_settings() if databases is None else dict(databases)
     return needs
 

@@ -192,44 +192,39 @@ def test_a_broken_task_is_the_doctors_concern(tmp_path: Path) -> None:
     assert result.exit_code == 2
 
 
-def test_the_manifest_records_what_was_asked_for(tmp_path: Path) -> None:
-    from tasks_lib.cli.planning import Selection, manifest_for
-    from tasks_lib.cli.settings import Settings
-    from tasks_lib.episodes import open_run
+def _plan(monkeypatch: pytest.MonkeyPatch, *words: str) -> RunManifest:
+    """Plan the run ``mine`` as a person types it, and play nothing."""
+    monkeypatch.setattr(sys.modules["tasks_lib.cli.run"], "_play", lambda *_: None)
+    planned = _call("run", "--resume", "mine", "--taskdefs", str(GOOD), "--store", "store", *words)
+    assert planned.exit_code == 0, planned.output
+    store = Store.open("store")
+    return store.read_document(RunFolder(store, "mine").manifest, RunManifest)
 
-    choice = Selection(None, (), (), (), ("oracle", "nop"), (), 2, "local", False, 11)
-    manifest = manifest_for(choice, GOOD, Settings(), run_id="mine", command=("matassay", "run"))
-    store = Store.open(str(tmp_path / "store"))
-    open_run(store, manifest)
-    kept = store.read_document(RunFolder(store, "mine").manifest, RunManifest)
+
+def test_the_manifest_records_what_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("--agent", "oracle", "--agent", "nop", "--trials", "2", "--seed", "11", "--unsafe-local")
+    kept = _plan(monkeypatch, *words)
     assert (kept.seed, kept.machine.isolated, len(kept.episodes)) == (11, False, 4)
+    assert kept.settings["retries"] == 1
     assert kept.versions["python"]
-
-
-def _planned(given: bool | None, in_settings: bool) -> RunManifest:
-    from tasks_lib.cli.planning import Selection, manifest_for
-    from tasks_lib.cli.settings import Settings
-
-    settings = Settings.model_validate({"run": {"hints": in_settings}})
-    choice = Selection(None, (), (), (), ("oracle",), (), 1, "local", False, 0, hints=given)
-    return manifest_for(choice, GOOD, settings, run_id="mine", command=("matassay", "run"))
 
 
 @pytest.mark.parametrize(
     ("given", "in_settings", "recorded"),
-    [(None, True, True), (None, False, False), (True, False, True), (False, True, False)],
+    [((), "true", True), ((), "false", False), (("--hints",), "false", True), (("--no-hints",), "true", False)],
 )
 def test_the_command_line_wins_over_the_settings_about_hints(
-    given: bool | None, in_settings: bool, recorded: bool
+    monkeypatch: pytest.MonkeyPatch, given: tuple[str, ...], in_settings: str, recorded: bool
 ) -> None:
-    assert _planned(given, in_settings).settings["hints"] is recorded
+    Path("matassay.toml").write_text(f"[run]\nhints = {in_settings}\n", encoding="utf-8")
+    assert _plan(monkeypatch, *given).settings["hints"] is recorded
 
 
-@pytest.mark.parametrize(("planned", "given"), [(True, "--no-hints"), (False, "--hints")])
-def test_a_run_keeps_the_hints_that_it_was_planned_with(tmp_path: Path, planned: bool, given: str) -> None:
-    from tasks_lib.episodes import open_run
-
-    open_run(Store.open(str(tmp_path / "store")), _planned(planned, True))
+@pytest.mark.parametrize(("planned", "given"), [("--hints", "--no-hints"), ("--no-hints", "--hints")])
+def test_a_run_keeps_the_hints_that_it_was_planned_with(
+    monkeypatch: pytest.MonkeyPatch, planned: str, given: str
+) -> None:
+    _plan(monkeypatch, planned)
     for selection in ((), ("--agent", "oracle")):
         result = _call("run", "--resume", "mine", given, "--store", "store", "--taskdefs", str(GOOD), *selection)
         assert result.exit_code == 2

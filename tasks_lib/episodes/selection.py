@@ -1,41 +1,72 @@
-"""From the options of the command line to a manifest."""
+"""From what a person selects to a manifest."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tasks_lib.agents import AGENTS, MODEL_AGENTS
-from tasks_lib.cli.database_options import ORACLE, asks_a_database, databases_for
-from tasks_lib.cli.options import select
-from tasks_lib.cli.settings import Settings, settings_file
-from tasks_lib.episodes import Player, episodes_for, make_manifest, needs_of, unreadable_episodes
+from tasks_lib.databases.upstreams import Upstreams
+from tasks_lib.episodes.database_plan import databases_for
+from tasks_lib.episodes.needs import asks_a_database, needs_of
+from tasks_lib.episodes.plan import Player, episodes_for, make_manifest, unreadable_episodes
 from tasks_lib.models import load_models
-from tasks_lib.records import EpisodeSpec, Json, RunManifest
+from tasks_lib.records import EpisodeSpec, Json, MachineSettings, RunManifest
 from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.sandbox import provider
-from tasks_lib.taskdefs import LoadedTask, load_benchmark
+from tasks_lib.taskdefs import LoadedTask, Select, choose, load_all, load_benchmark
+
+_ORACLE = Player("oracle")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Selection:
-    """What a command line asks to be run."""
+    """What is to be run, and how.
 
-    benchmark: str | None
-    suites: tuple[str, ...]
-    domains: tuple[str, ...]
-    tasks: tuple[str, ...]
-    agents: tuple[str, ...]
-    models: tuple[str, ...]
-    trials: int | None
-    machine: str
-    isolated: bool
+    Attributes
+    ----------
+    benchmark : str or None
+        Name of a benchmark, whose agents and trials count where none are given.
+    suites, domains, tasks : tuple of str
+        Only these; empty: all.
+    agents, models : tuple of str
+        Who plays.
+    models_file : Path or None
+        The file with the models' tables.
+    trials : int or None
+        Repeats of every task and agent.
+    machine : MachineSettings
+    seed : int
+        Of the run.
+    hints : bool
+        Whether models are told the tasks' hints.
+    retries : int
+        New attempts after an error that may pass.
+    replay : str or None
+        ``RUN`` or ``RUN:AGENT``, for the agent ``replay``.
+    live : bool
+        Whether databases are the public ones; `upstreams` says where they answer.
+    faults : tuple of str
+        What databases of the snapshot do wrong, each ``NAME=VALUE``.
+    """
+
+    benchmark: str | None = None
+    suites: tuple[str, ...] = ()
+    domains: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    models_file: Path | None = None
+    trials: int | None = None
+    machine: MachineSettings
     seed: int
+    hints: bool
+    retries: int
     replay: str | None = None
     live: bool = False
+    upstreams: Upstreams = field(default_factory=Upstreams)
     faults: tuple[str, ...] = ()
-    hints: bool | None = None
 
     @property
     def is_open(self) -> bool:
@@ -43,26 +74,34 @@ class Selection:
         return not (self.benchmark or self.suites or self.domains or self.tasks or self.agents or self.models)
 
 
-def manifest_for(
-    choice: Selection, root: Path, settings: Settings, *, run_id: str | None, command: Sequence[str]
-) -> RunManifest:
+def manifest_for(choice: Selection, root: Path, *, run_id: str | None, command: Sequence[str]) -> RunManifest:
     """Plan a run.
+
+    Parameters
+    ----------
+    choice : Selection
+    root : Path
+        Of the task definitions.
+    run_id : str or None
+        None makes a name of the time and the selection.
+    command : sequence of str
+        The command line, for the record.
 
     Raises
     ------
     ConfigurationError
-        If a benchmark, task, agent, model or provider is unknown.
+        If a benchmark, task, agent, model or provider is unknown, or the databases cannot be had so.
     """
-    provider(choice.machine)  # an unknown name is the user's error, before anything is written
+    provider(choice.machine.provider)  # an unknown name is the user's error, before anything is written
     benchmark = load_benchmark(choice.benchmark, root) if choice.benchmark else None
     name = choice.benchmark or "-".join(part for part in (*choice.suites, *choice.domains, *choice.tasks[:1]) if part)
-    whole = select(root, choice.suites, choice.domains, choice.tasks)
+    wanted = Select(suites=choice.suites, domains=choice.domains, tasks=choice.tasks)
+    whole = choose(load_all(root), wanted, what="the selection")
     tasks = benchmark.choose(whole) if benchmark else whole
     agents = choice.agents or (("llm",) if choice.models else benchmark.agents if benchmark else ("oracle",))
     trials = choice.trials or (benchmark.trials if benchmark else 1)
-    players = _players(agents, choice.models)
-    databases = databases_for(tasks.tasks, settings.databases, live=choice.live, faults=choice.faults)
-    machine = settings.machine.model_copy(update={"provider": choice.machine, "isolated": choice.isolated})
+    players = _players(agents, choice.models, choice.models_file)
+    databases = databases_for(tasks.tasks, choice.upstreams, live=choice.live, faults=choice.faults)
     return make_manifest(
         name or "all",
         (
@@ -72,9 +111,9 @@ def manifest_for(
         ),
         run_id=run_id,
         seed=choice.seed,
-        machine=machine,
+        machine=choice.machine,
         task_set_digest=tasks.digest,
-        settings={**_recorded_settings(choice, settings), **needs_of(tasks.tasks, databases)},
+        settings={**_recorded_settings(choice), **needs_of(tasks.tasks, databases)},
         command=command,
     )
 
@@ -98,16 +137,13 @@ def check_hints(manifest: RunManifest, hints: bool | None) -> None:
 
 def _references(tasks: Sequence[LoadedTask], players: Sequence[Player], *, seed: int) -> tuple[EpisodeSpec, ...]:
     """Plan the oracle for each task that asks a live database: its answers say whether the database has moved."""
-    if ORACLE in players:
+    if _ORACLE in players:
         return ()
-    return episodes_for([loaded for loaded in tasks if asks_a_database(loaded)], [ORACLE], trials=1, seed=seed)
+    return episodes_for([loaded for loaded in tasks if asks_a_database(loaded)], [_ORACLE], trials=1, seed=seed)
 
 
-def _recorded_settings(choice: Selection, settings: Settings) -> dict[str, Json]:
-    recorded: dict[str, Json] = {
-        "hints": settings.run.hints if choice.hints is None else choice.hints,
-        "retries": settings.run.retries,
-    }
+def _recorded_settings(choice: Selection) -> dict[str, Json]:
+    recorded: dict[str, Json] = {"hints": choice.hints, "retries": choice.retries}
     if "replay" in choice.agents:
         run, _, agent = (choice.replay or "").partition(":")
         if not run:
@@ -117,9 +153,9 @@ def _recorded_settings(choice: Selection, settings: Settings) -> dict[str, Json]
     return recorded
 
 
-def _players(agents: Sequence[str], models: Sequence[str]) -> tuple[Player, ...]:
+def _players(agents: Sequence[str], models: Sequence[str], models_file: Path | None) -> tuple[Player, ...]:
     """Pair agents that need a model with every model; check all names."""
-    known = load_models(settings_file()) if models else {}
+    known = load_models(models_file) if models else {}
     for model in models:
         if model not in known:
             msg = f"no [models.{model}] in matassay.toml; it has {', '.join(sorted(known)) or 'none'}"

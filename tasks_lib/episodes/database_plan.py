@@ -6,15 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tasks_lib.databases.upstreams import Upstreams
-from tasks_lib.episodes import Player, check_key, database_settings, live_settings
+from tasks_lib.episodes.live_databases import LIVE, check_key, live_settings
+from tasks_lib.episodes.services import SETTING, database_settings
 from tasks_lib.records import Json, RunManifest
 from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.taskdefs import LoadedTask
 
 if TYPE_CHECKING:
     from tasks_lib.databases.servers import FaultSettings
-
-ORACLE = Player("oracle")
 
 
 def databases_for(
@@ -65,20 +64,15 @@ def check_databases(manifest: RunManifest, *, live: bool, faults: Sequence[str])
     ConfigurationError
         If ``--live`` or ``--fault`` are given and the manifest says otherwise.
     """
-    planned = manifest.settings.get("databases") or {}
+    planned = manifest.settings.get(SETTING) or {}
     wanted = read_faults(faults).model_dump(mode="json", exclude_defaults=True) if faults else {}
-    if (live and planned.get("mode") != "live") or (faults and planned.get("faults") != wanted):
-        what = "the public databases" if planned.get("mode") == "live" else "the snapshot"
+    if (live and planned.get("mode") != LIVE) or (faults and planned.get("faults") != wanted):
+        what = "the public databases" if planned.get("mode") == LIVE else "the snapshot"
         msg = (
             f"run {manifest.run_id!r} was planned with {what} and faults {planned.get('faults') or 'none'}, which "
             "stays: leave --live and --fault out, or start another run"
         )
         raise ConfigurationError(msg)
-
-
-def asks_a_database(loaded: LoadedTask) -> bool:
-    """Say whether any stage of a task reaches a database."""
-    return any(stage.endpoints for stage in loaded.task.stages)
 
 
 def read_faults(given: Sequence[str]) -> FaultSettings:
