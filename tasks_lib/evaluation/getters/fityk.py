@@ -11,7 +11,7 @@ from tasks_lib.evaluation._registry import CallError, Seen, Unreadable, getter
 
 _WHAT = (
     "peaks", "functions", "models", "variables", "title", "points", "active-range", "active-ranges", "active-points",
-    "mean-y", "datasets", "commands",
+    "mean-y", "datasets", "view", "commands",
 )  # fmt: skip
 _SHORT = ("name", "type", "center", "height", "area", "fwhm", "parameters", "tied", "free", "bound")
 
@@ -42,6 +42,8 @@ def read_session(
         ``points``: ``{x, y, sigma, active}``. ``active-range``: ``[lowest, highest]`` x of the active points;
         ``active-ranges``: the same of every dataset, one behind the other.
         ``active-points``: their number. ``mean-y``: mean of y over the points in `range`. ``datasets``: their number.
+        ``view``: what the plot showed when the session was saved, ``[left, right, bottom, top]``; with `field` ``x`` or
+        ``y``, two of them.
         ``commands``: lines that are not part of a saved session.
     dataset : int
         Number of the dataset, ``@0`` is 0.
@@ -67,6 +69,15 @@ def read_session(
         return Seen(session[what])
     if what == "datasets":
         return Seen(len(session["datasets"]))
+    if what == "view":
+        if session["view"] is None or None in session["view"]:
+            msg = "the session does not say what its plot shows"
+            raise Unreadable(msg)
+        if field not in (None, "x", "y"):
+            msg = f"the view has the fields x and y, got {field!r}"
+            raise CallError(msg)
+        ends = {None: slice(None), "x": slice(0, 2), "y": slice(2, 4)}[field]
+        return Seen(session["view"][ends], unit=unit)
     if what == "active-ranges":
         ranges = [_data(data, "active-range", None, None, unit).value for data in session["datasets"]]
         return Seen([end for ends in ranges for end in ends], unit=unit)

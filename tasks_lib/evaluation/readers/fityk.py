@@ -18,6 +18,7 @@ MOST_POINTS = 2_000_000
 _POINT = re.compile(r"X\[(\d+)\]=([^,\s]+), Y\[\1\]=([^,\s]+), S\[\1\]=([^,\s]+), A\[\1\]=([01])")
 _FUNCTION = re.compile(r"%(\w+)\s*=\s*(\w+)\s*\((.*)\)\s*$")
 _MODEL = re.compile(r"@(\d+)\s*[:.]\s*([FZ])\s*=\s*(.*)$")
+_VIEW = re.compile(r"plot \[([^:\]]+):([^\]]+)\] \[([^:\]]+):([^\]]+)\]$")
 _DEFINE = re.compile(r"#?\s*define\s+(\w+)\(([^)]*)\)")
 
 
@@ -29,8 +30,8 @@ def read_session(data: bytes) -> dict[str, Json]:
     dict
         ``version``; ``datasets``: list of ``{"title", "x", "y", "sigma", "active"}``; ``variables``: name ->
         ``{"value", "free", "depends", "text"}``; ``functions``: list of ``{"name", "type", "parameters", "free",
-        "tied", "bound"}``; ``models``: list of ``{"F": [names], "Z": [names]}``, one a dataset; ``commands``: other
-        lines.
+        "tied", "bound"}``; ``models``: list of ``{"F": [names], "Z": [names]}``, one a dataset; ``view``: what the
+        plot shows, ``[left, right, bottom, top]``, null where the session does not say it; ``commands``: other lines.
 
     Raises
     ------
@@ -65,6 +66,7 @@ class _Session:
         self.functions: dict[str, tuple[str, list[str]]] = {}
         self.models: dict[int, dict[str, list[str]]] = {}
         self.signatures: dict[str, list[str]] = {}
+        self.view: list[Json] | None = None
         self.commands: list[str] = []
         self.points = 0
         self.expected: dict[int, int] = {}
@@ -76,6 +78,8 @@ class _Session:
         elif match := _DEFINE.match(line):
             names = [part.split("=")[0].strip() for part in match[2].split(",")]
             self.signatures[match[1]] = [name for name in names if name]
+        elif match := _VIEW.match(line):
+            self.view = [parse_number(text) for text in match.groups()]
         elif not line or line.startswith(("#", "set ", "reset", "plot ", "X=", "@+")):
             return
         elif match := re.match(r"use @(\d+)$", line):
@@ -132,6 +136,7 @@ class _Session:
             "variables": self.variables.describe(),
             "functions": functions,
             "models": models,
+            "view": self.view,
             "commands": self.commands,
         }
 

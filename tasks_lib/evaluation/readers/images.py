@@ -15,6 +15,10 @@ from tasks_lib.records import Json
 FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP")
 MOST_PIXELS = 60_000_000
 """A larger picture is not decoded, pixels."""
+MARK_TOLERANCE = 100
+"""How far a channel of a mark may be from its colour, of 255: edges of small marks are mixed with what is behind."""
+LEVEL_GAP = 0.02
+"""Bands of marks that are apart by more are two, as a share of the height."""
 INK_STEP = 16
 """A pixel is ink where a channel is further than this from the commonest colour, of 255."""
 
@@ -85,3 +89,45 @@ def read_grey(data: bytes, side: int = 512) -> dict[str, Json]:
     size = (max(8, round(picture.width * factor)), max(8, round(picture.height * factor)))
     small = picture.resize(size, Image.Resampling.BOX)
     return {"width": size[0], "height": size[1], "grey": base64.b64encode(small.tobytes()).decode("ascii")}
+
+
+def read_marks(data: bytes, colour: list[int], low: float, high: float) -> dict[str, Json]:
+    """Find what was drawn in one colour on a picture of a plot.
+
+    Parameters
+    ----------
+    data : bytes
+        The picture.
+    colour : list of int
+        Red, green and blue, 0 to 255. A pixel counts where no channel is further from it than `MARK_TOLERANCE`.
+    low, high : float
+        Only pixels between these shares of the width count, 0 at the left edge.
+
+    Returns
+    -------
+    dict
+        ``highest``: ``[x, y]`` of the highest pixel (the leftmost column of several) as shares of width and height, y
+        from the bottom, null where there is none. ``levels``: heights of the bands that the pixels make, rising, as
+        shares of the height; bands are apart by more than `LEVEL_GAP` of the height, and the height of a band is the
+        median of its pixels.
+
+    Raises
+    ------
+    Unreadable
+        If it is no picture.
+    """
+    pixels = np.asarray(_on_white(_open(data))).astype(np.int16)
+    height, width = pixels.shape[:2]
+    alike = np.abs(pixels - np.array(colour, dtype=np.int16)).max(axis=-1) <= MARK_TOLERANCE
+    shares = (np.arange(width) + 0.5) / width
+    alike &= (shares >= low) & (shares <= high)
+    rows, columns = np.nonzero(alike)
+    if rows.size == 0:
+        return {"highest": None, "levels": []}
+    first = columns[rows == rows.min()].min()
+    up = np.sort((height - rows - 0.5) / height)
+    bands = np.split(up, np.flatnonzero(np.diff(up) > LEVEL_GAP) + 1)
+    return {
+        "highest": [float(shares[first]), float(up[-1])],
+        "levels": [round(float(np.median(band)), 5) for band in bands],
+    }

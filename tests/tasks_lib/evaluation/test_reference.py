@@ -10,7 +10,7 @@ from tasks_lib.evaluation.reference import PAGE, main, render
 GETTER_NAMES = {
     "file", "text", "json", "key-value", "table", "structure", "image", "pdf-text", "window-title", "screen-text",
     "fityk-session", "fityk-peaks", "veusz-document", "gwyddion", "tiff",
-    "imagej-roi", "dm",
+    "imagej-roi", "dm", "plot-picture",
 }  # fmt: skip
 METRIC_NAMES = {
     "exists", "count", "equals", "contains", "matches",
