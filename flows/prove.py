@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from typing import Any
 
 from prefect import flow
@@ -14,7 +13,7 @@ from prefect.states import Completed, Failed
 from flows.artifacts import key
 from flows.benchmark import play_run
 from flows.orders import Order
-from tasks_lib.episodes import Proof, check_proof, outcome_of, read_manifest, unproved
+from tasks_lib.episodes import check_proofs, unproved
 from tasks_lib.store import Store
 from tasks_lib.taskdefs import load_all
 
@@ -32,7 +31,9 @@ async def prove(
     """Play a manifest of proofs and check what each has to show; the parameters are those of `benchmark`."""
     order = Order.of_flow(store_url, run_id, taskdefs, models_file, concurrency, executor, episodes)
     summary = await play_run(order)
-    proofs = await asyncio.to_thread(check_all, order)
+    store = Store.open(order.store_url)
+    tasks = await asyncio.to_thread(load_all, order.taskdefs_root)
+    proofs = await asyncio.to_thread(check_proofs, store, order.run_id, tasks.tasks)
     await acreate_table_artifact(
         [vars(proof) for proof in proofs], key=key("run", order.run_id, "proofs"), description="proofs"
     )
@@ -42,15 +43,3 @@ async def prove(
     if bad:
         return Failed(message=f"{text}; first: {bad[0].task_id}, {bad[0].player}: {bad[0].why}", data=data)
     return Completed(message=text, data=data)
-
-
-def check_all(order: Order) -> Sequence[Proof]:
-    """Check every episode of a manifest of proofs by what is in the store, those that do not hold first."""
-    store = Store.open(order.store_url)
-    tasks = {loaded.id: loaded.task for loaded in load_all(order.taskdefs_root).tasks}
-    proofs = [
-        check_proof(tasks[spec.task_id], spec, outcome_of(store, order.run_id, spec.id))
-        for spec in read_manifest(store, order.run_id).episodes
-        if spec.task_id in tasks
-    ]
-    return sorted(proofs, key=lambda proof: (proof.holds, proof.task_id, proof.player, proof.trial))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated
 
@@ -28,7 +29,7 @@ from tasks_lib.episodes import (
     Proof,
     RunOrder,
     build_environments,
-    check_proof,
+    check_proofs,
     draw,
     flaky_proofs,
     load_engine,
@@ -36,13 +37,9 @@ from tasks_lib.episodes import (
     outcome_of,
     proof_manifest,
     proof_rows,
-    stuck_in,
     unproved,
 )
-from tasks_lib.records import RunManifest
 from tasks_lib.reporting import scrub
-from tasks_lib.store import Store
-from tasks_lib.taskdefs import LoadedTask
 
 # Of a value in the table of flaky proofs; --json has it whole.
 _LONGEST_VALUE = 160
@@ -89,7 +86,8 @@ def prove(
     except KeyboardInterrupt:
         say("interrupted; nothing is proved by half")
         raise typer.Exit(Exit.INTERRUPTED) from None
-    proofs, flaky = _check(tasks, manifest, place)
+    proofs = check_proofs(place, manifest.run_id, tasks)
+    flaky = flaky_proofs((spec, outcome_of(place, manifest.run_id, spec.id)) for spec in manifest.episodes)
     failed = unproved(proofs)
     if json:
         print_json(
@@ -108,19 +106,7 @@ def prove(
     raise typer.Exit(Exit.VOID_OR_UNPROVED if failed or flaky or chosen.problems else Exit.DONE)
 
 
-def _check(tasks: tuple[LoadedTask, ...], manifest: RunManifest, place: Store) -> tuple[list[Proof], tuple[Flaky, ...]]:
-    by_id = {loaded.task.id: loaded.task for loaded in tasks}
-    played = [(spec, outcome_of(place, manifest.run_id, spec.id)) for spec in manifest.episodes]
-    proofs = []
-    for spec, outcome in played:
-        task = by_id[spec.task_id]
-        # Only a transcript can be stuck; nop and guess have none.
-        stuck = stuck_in(place, manifest.run_id, spec, task) if spec.agent == "oracle" else ""
-        proofs.append(check_proof(task, spec, outcome, stuck))
-    return proofs, flaky_proofs(played)
-
-
-def _show(proofs: list[Proof]) -> None:
+def _show(proofs: Sequence[Proof]) -> None:
     table = Table("task", "proofs", "hold", "what does not")
     for task_id, entries in proof_rows(proofs).items():
         bad = [f"{proof.player} (trial {proof.trial}): {proof.why}" for proof in entries if not proof.holds]

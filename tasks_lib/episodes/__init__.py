@@ -15,6 +15,7 @@ from tasks_lib.episodes.progress import Event, EventKind, Listener, listening, t
 from tasks_lib.episodes.proofs import (
     Proof,
     check_proof,
+    check_proofs,
     draw,
     players_for,
     proof_manifest,
@@ -53,6 +54,7 @@ __all__ = [
     "check_databases",
     "check_hints",
     "check_proof",
+    "check_proofs",
     "check_room",
     "collect",
     "conclude",

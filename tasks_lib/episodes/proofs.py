@@ -7,9 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tasks_lib.agents import stuck_reason
+from tasks_lib.episodes.conclusion import outcome_of
 from tasks_lib.episodes.needs import needs_of
 from tasks_lib.episodes.plan import Player, episodes_for, make_manifest
 from tasks_lib.episodes.stored import newest_first
+from tasks_lib.episodes.work import read_manifest
 from tasks_lib.records import (
     EpisodeSpec,
     MachineSettings,
@@ -126,6 +128,32 @@ def stuck_in(store: Store, run_id: str, spec: EpisodeSpec, task: Task) -> str:
                 if reason:
                     return f"stage {stage.id}, step {steps[-1].index}: {reason}"
     return ""
+
+
+def check_proofs(store: Store, run_id: str, tasks: Iterable[LoadedTask]) -> tuple[Proof, ...]:
+    """Check every episode of a manifest of proofs by what is in the store.
+
+    Parameters
+    ----------
+    store, run_id
+        The run.
+    tasks : iterable of LoadedTask
+        Episodes of other tasks are left out.
+
+    Returns
+    -------
+    tuple of Proof
+        Those that do not hold first, then by task, player and trial.
+    """
+    by_id = {loaded.id: loaded.task for loaded in tasks}
+    proofs = []
+    for spec in read_manifest(store, run_id).episodes:
+        task = by_id.get(spec.task_id)
+        if task is not None:
+            # Only a transcript can be stuck; nop and guess have none.
+            stuck = stuck_in(store, run_id, spec, task) if spec.agent == "oracle" else ""
+            proofs.append(check_proof(task, spec, outcome_of(store, run_id, spec.id), stuck))
+    return tuple(sorted(proofs, key=lambda proof: (proof.holds, proof.task_id, proof.player, proof.trial)))
 
 
 def check_proof(task: Task, spec: EpisodeSpec, outcome: Verdict | VoidRecord | None, stuck: str = "") -> Proof:

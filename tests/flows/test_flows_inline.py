@@ -224,18 +224,25 @@ def test_a_full_disk_is_void_in_the_table_though_nothing_could_be_written(
     assert "MiB free" in summary.episodes[0].message
 
 
-def test_a_proof_that_does_not_hold_is_red(store: Store, plan: MakeRun, one_stage: Path, api: Api) -> None:
+def test_a_proof_that_does_not_hold_is_red(
+    store: Store, plan: MakeRun, one_stage: Path, tmp_path: Path, api: Api
+) -> None:
     from flows.prove import prove
 
     plan(store, one_stage, Player("oracle"), Player("nop"), run_id="proof")
     order = Order(store_url=store.url, run_id="proof", taskdefs=str(one_stage), executor="inline")
     state = asyncio.run(prove(**order.flow_parameters(), return_state=True))
     assert (state.name, state.message) == ("Completed", "2 of 2 proofs hold")
-    plan(store, one_stage, Player("random"), run_id="no-proof")
-    order = Order(store_url=store.url, run_id="no-proof", taskdefs=str(one_stage), executor="inline")
+
+    root = Path(shutil.copytree(one_stage, tmp_path / "spoiled"))
+    next(root.glob("*/*/*/oracle.md")).write_text("```decision\nDONE\n```\n", encoding="utf-8")
+    plan(store, root, Player("oracle"), Player("nop"), run_id="no-proof")
+    order = Order(store_url=store.url, run_id="no-proof", taskdefs=str(root), executor="inline")
     state = asyncio.run(prove(**order.flow_parameters(), return_state=True))
+    assert state.name == "Failed"
+    assert state.message.startswith("1 of 2 proofs hold; first: ")
     rows = json.loads(api.artifacts("run-no-proof-proofs")["run-no-proof-proofs"]["data"])
-    assert state.is_completed() == all(row["holds"] for row in rows)
+    assert [(row["player"], row["holds"]) for row in rows] == [("oracle", False), ("nop", True)]
 
 
 def test_a_night_is_claimed_once_and_compared_with_the_last(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks_lib.episodes import Difference, Player, check_proof, flaky_proofs, stuck_in
+from tasks_lib.episodes import Difference, Player, check_proof, check_proofs, flaky_proofs, stuck_in
 from tasks_lib.records import (
     CriterionRecord,
     Decision,
@@ -24,7 +24,7 @@ from tasks_lib.records import (
 from tasks_lib.store import RunFolder, Store
 from tasks_lib.taskdefs import load_all
 
-from .conftest import TWO_STAGES
+from .conftest import FIXTURES, TWO_STAGES
 
 
 def spec(trial, player=None, task="t"):
@@ -138,9 +138,23 @@ def test_where_a_transcript_was_stuck_is_told(played):
 
 @pytest.mark.parametrize("variant", [None, "near"])
 def test_a_transcript_that_was_stuck_proves_nothing_whatever_its_verdict(variant):
-    task = next(loaded.task for loaded in load_all().tasks)
+    task = next(loaded.task for loaded in load_all(FIXTURES / "episodes" / "database").tasks)
     miss = task.near_misses[0].id
     outcome = verdict(*([False] * len(task.criteria)))
     proof = check_proof(task, spec(1, Player("oracle", variant=variant and miss)), outcome, "stage main, step 3: why")
     assert not proof.holds
     assert proof.why == "could not be played to its end: stage main, step 3: why"
+
+
+def test_of_a_run_the_proofs_that_do_not_hold_come_first_a_stuck_one_among_them(store, make_run):
+    manifest = make_run(TWO_STAGES, Player("nop"), Player("oracle"))
+    tasks = load_all(TWO_STAGES).tasks
+    assert {proof.why for proof in check_proofs(store, "r1", tasks)} == {"not played"}
+    nop, oracle = manifest.episodes
+    for episode, outcome in ((nop, verdict(False, False)), (oracle, verdict(True, True))):
+        store.write_document(RunFolder(store, "r1").episode(episode.id).attempt(1).verdict, outcome)
+    assert all(proof.holds for proof in check_proofs(store, "r1", tasks))
+    answer(store, oracle, tasks[0].task.stages[0].id, "One.", STUCK)
+    found = check_proofs(store, "r1", tasks)
+    assert [(proof.player, proof.holds) for proof in found] == [("oracle", False), ("nop", True)]
+    assert check_proofs(store, "r1", ()) == ()
