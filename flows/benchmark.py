@@ -14,7 +14,7 @@ from flows.artifacts import ProgressBar, publish_run
 from flows.dispatch import play_deployed, play_inline
 from flows.orders import Order
 from flows.summaries import conclude_alone
-from tasks_lib.episodes import build_environments, outcome_of, read_manifest
+from tasks_lib.episodes import EPISODES_AT_ONCE, build_environments, outcome_of, read_manifest
 from tasks_lib.records import EpisodeSpec, RunSummary, VoidRecord
 from tasks_lib.store import RunFolder, Store
 
@@ -28,7 +28,7 @@ async def benchmark(
     run_id: str,
     taskdefs: str,
     models_file: str | None = None,
-    concurrency: int = 2,
+    concurrency: int = EPISODES_AT_ONCE,
     executor: str = "deployments",
     episodes: list[str] | None = None,
 ) -> State[Any]:
@@ -51,7 +51,10 @@ async def benchmark(
     episodes : list of str, optional
         Only these.
     """
-    order = Order.of_flow(store_url, run_id, taskdefs, models_file, concurrency, executor, episodes)
+    order = Order.of_flow(
+        store_url=store_url, run_id=run_id, taskdefs=taskdefs, models_file=models_file, concurrency=concurrency,
+        executor=executor, episodes=episodes,
+    )  # fmt: skip
     return ending(await play_run(order))
 
 

@@ -23,7 +23,7 @@ from flows.comparison import compare, last_comparable
 from flows.nights import night_of, run_id_of, to_play, zone
 from flows.prove import prove
 from tasks_lib.cli.settings import Settings, load_settings
-from tasks_lib.episodes import Selection, draw, manifest_for, open_run, proof_manifest
+from tasks_lib.episodes import EPISODES_AT_ONCE, Selection, draw, manifest_for, open_run, proof_manifest
 from tasks_lib.models import load_models
 from tasks_lib.records import RunManifest, RunSummary, dump_json, load_json, now
 from tasks_lib.store import Store
@@ -38,7 +38,7 @@ async def nightly(
     time_zone: str = "UTC",
     models_file: str | None = None,
     prove_sample: int = 4,
-    concurrency: int = 2,
+    concurrency: int = EPISODES_AT_ONCE,
     executor: str = "deployments",
 ) -> State[Any]:
     """Play the night of this start, unless it is played already or a newer one is due.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from tasks_lib.episodes import RunOrder
+from tasks_lib.episodes import EPISODES_AT_ONCE, RunOrder
 from tasks_lib.records import EpisodeSpec, Modality
 
 
@@ -20,7 +20,7 @@ class Order(BaseModel):
     run_id: str
     taskdefs: str
     models_file: str | None = None
-    concurrency: int = Field(default=2, ge=1, le=64)
+    concurrency: int = Field(default=EPISODES_AT_ONCE, ge=1, le=64)
     executor: Literal["inline", "deployments"] = "deployments"
     episodes: tuple[str, ...] = ()
 
@@ -38,28 +38,15 @@ class Order(BaseModel):
         )
 
     @classmethod
-    def of_flow(
-        cls,
-        store_url: str,
-        run_id: str,
-        taskdefs: str,
-        models_file: str | None,
-        concurrency: int,
-        executor: str,
-        episodes: list[str] | None,
-    ) -> Order:
+    def of_flow(cls, **parameters: Any) -> Order:
         """Take over the parameters of a flow; ValidationError where one is out of range."""
-        return cls.model_validate(
-            {
-                "store_url": store_url,
-                "run_id": run_id,
-                "taskdefs": taskdefs,
-                "models_file": models_file,
-                "concurrency": concurrency,
-                "executor": executor,
-                "episodes": tuple(episodes or ()),
-            }
-        )
+        return cls.model_validate(parameters)
+
+    @field_validator("episodes", mode="before")
+    @classmethod
+    def _all_of_them(cls, given: Any) -> Any:
+        """Take an empty form of the UI for all episodes."""
+        return () if given is None else given
 
     @property
     def taskdefs_root(self) -> Path:

@@ -13,7 +13,7 @@ from prefect.states import Completed, Failed
 from flows.artifacts import key
 from flows.benchmark import play_run
 from flows.orders import Order
-from tasks_lib.episodes import check_proofs, unproved
+from tasks_lib.episodes import EPISODES_AT_ONCE, check_proofs, unproved
 from tasks_lib.store import Store
 from tasks_lib.taskdefs import load_all
 
@@ -24,12 +24,15 @@ async def prove(
     run_id: str,
     taskdefs: str,
     models_file: str | None = None,
-    concurrency: int = 2,
+    concurrency: int = EPISODES_AT_ONCE,
     executor: str = "deployments",
     episodes: list[str] | None = None,
 ) -> State[Any]:
     """Play a manifest of proofs and check what each has to show; the parameters are those of `benchmark`."""
-    order = Order.of_flow(store_url, run_id, taskdefs, models_file, concurrency, executor, episodes)
+    order = Order.of_flow(
+        store_url=store_url, run_id=run_id, taskdefs=taskdefs, models_file=models_file, concurrency=concurrency,
+        executor=executor, episodes=episodes,
+    )  # fmt: skip
     summary = await play_run(order)
     store = Store.open(order.store_url)
     tasks = await asyncio.to_thread(load_all, order.taskdefs_root)

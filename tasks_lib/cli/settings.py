@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from tasks_lib.databases.upstreams import Upstreams
+from tasks_lib.episodes import EPISODES_AT_ONCE
 from tasks_lib.records import MachineSettings, Record
 from tasks_lib.records.errors import ConfigurationError
 
@@ -19,7 +20,7 @@ SETTINGS_FILE = "matassay.toml"
 class RunSettings(Record):
     """Table ``[run]``."""
 
-    concurrency: int = Field(default=2, ge=1, le=64, description="episodes at once")
+    concurrency: int = Field(default=EPISODES_AT_ONCE, ge=1, le=64, description="episodes at once")
     seed: int = Field(default=0, ge=0)
     retries: int = Field(default=1, ge=0, le=5, description="new attempts after an error that may pass")
     hints: bool = True

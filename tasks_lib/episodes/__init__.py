@@ -4,7 +4,7 @@ from tasks_lib.episodes.attempts import Attempt, begin, check_room, least_free_b
 from tasks_lib.episodes.conclusion import conclude, outcome_of
 from tasks_lib.episodes.database_plan import check_databases, read_faults
 from tasks_lib.episodes.driver import EpisodeVoidError, Phases, drive, plain_phases, run_episode
-from tasks_lib.episodes.engine import Engine, Executor, RunOrder, ServeOrder, load_engine
+from tasks_lib.episodes.engine import EPISODES_AT_ONCE, Engine, Executor, RunOrder, ServeOrder, load_engine
 from tasks_lib.episodes.flaky import Difference, Flaky, flaky_proofs
 from tasks_lib.episodes.grading import evaluate, hand_over, judged
 from tasks_lib.episodes.live import act, collect, initialise, provision
@@ -30,6 +30,7 @@ from tasks_lib.episodes.summary import summarise, write_summary
 from tasks_lib.episodes.work import EpisodeWork, Missing, load_work, missing, read_manifest
 
 __all__ = [
+    "EPISODES_AT_ONCE",
     "Attempt",
     "Difference",
     "Engine",

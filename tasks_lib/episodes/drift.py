@@ -18,6 +18,7 @@ from pydantic import Field
 from tasks_lib.databases.ingest import Effect, Finding, Reply, survey
 from tasks_lib.databases.servers import RelayedReply
 from tasks_lib.episodes.live_databases import LIVE
+from tasks_lib.episodes.needs import asks_a_database
 from tasks_lib.episodes.plan import Player
 from tasks_lib.episodes.services import SETTING
 from tasks_lib.episodes.stored import find_outcome, newest_first
@@ -138,7 +139,7 @@ def drift(store: Store, run_id: str, tasks: Iterable[LoadedTask]) -> RunDrift:
     found = []
     for task_id, specs in sorted(by_task.items()):
         loaded = known.get(task_id)
-        if loaded is None or any(stage.endpoints for stage in loaded.task.stages):
+        if loaded is None or asks_a_database(loaded):
             task = _of_task(store, manifest, task_id, specs, loaded)
             # A gold that is a structure file says nothing of its database; the manifest does.
             found.append(task.model_copy(update={"gold": task.gold or settings.get("compared_with") or {}}))

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Literal, Protocol, cast
@@ -15,6 +15,9 @@ from tasks_lib.records import RunSummary
 from tasks_lib.records.errors import ConfigurationError
 
 Executor = Literal["inline", "deployments"]
+
+EPISODES_AT_ONCE = 2
+"""Where neither the settings nor the command line say how many."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +32,10 @@ class RunOrder:
         The run; its manifest says which episodes.
     taskdefs : Path
         Root of the task definitions.
-    models_file : Path or None
-        ``matassay.toml`` with the models, if any.
     concurrency : int
         Episodes at once.
+    models_file : Path or None
+        ``matassay.toml`` with the models, if any.
     executor : {"inline", "deployments"}
         In this process, or as deployments of a Prefect server that `matassay serve` started.
     episodes : tuple of str
@@ -42,8 +45,8 @@ class RunOrder:
     store_url: str
     run_id: str
     taskdefs: Path
+    concurrency: int
     models_file: Path | None = None
-    concurrency: int = 2
     executor: Executor = "inline"
     episodes: tuple[str, ...] = ()
 
@@ -72,14 +75,14 @@ class ServeOrder:
 
     store_url: str
     taskdefs: Path
-    models_file: Path | None = None
-    state: Path = field(default_factory=lambda: Path(".state"))
-    database_url: str | None = None
-    port: int = 4200
-    episodes_at_once: int = 2
-    nightly_cron: str = "0 3 * * *"
-    time_zone: str = "UTC"
-    nightly_benchmark: str = "smoke"
+    models_file: Path | None
+    state: Path
+    database_url: str | None
+    port: int
+    episodes_at_once: int
+    nightly_cron: str
+    time_zone: str
+    nightly_benchmark: str
 
 
 class Engine(Protocol):
