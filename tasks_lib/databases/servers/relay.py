@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 from pydantic import Field
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -43,6 +43,10 @@ from tasks_lib.records.errors import ConfigurationError
 # Searching by a structure is the one question that the client of the Materials Project sends with a body.
 _POSTED = re.compile(r"/materials/(?:[a-z_]+/)?find_structure/?")
 _ACTS_AS_KEY = re.compile(r"api[_-]?key|x-api-key", re.IGNORECASE)
+# Of one stage. Beyond it the client is refused, for what an agent does too much of is its own affair.
+MOST_REPLIES = 10_000
+LARGEST_SUM = 512 * 2**20
+_AT_ONCE = 8
 # The relay's own; everything else is the upstream's, also /heartbeat.
 _STATE = "/-/relay"
 _GENERIC = frozenset({"optimade", "api", "v0", "v1"})
@@ -118,7 +122,9 @@ class Relay:
         self._record = record
         self._lock = threading.Lock()
         self._count = 0
+        self._bytes = 0
         self._closed = False
+        self._places = CapacityLimiter(_AT_ONCE)
         self._log = RequestLog(None)
         self._loopback = Loopback(port)
         self.port = self._loopback.port
@@ -138,7 +144,7 @@ class Relay:
             raise
 
     def requests(self) -> list[RequestRecord]:
-        """Return the last 10 000 requests, oldest first."""
+        """Return the last requests, 10 000 at most, oldest first."""
         return self._log.records()
 
     def environment(self) -> dict[str, str]:
@@ -169,7 +175,9 @@ class Relay:
         if answer is None:
             body = await request.body()
             # Abandoned when the relay closes: a database that hangs must not hold up the end of a stage.
-            answer = await to_thread.run_sync(self._relayed, request, body, abandon_on_cancel=True)
+            answer = await to_thread.run_sync(
+                self._relayed, request, body, abandon_on_cancel=True, limiter=self._places
+            )
         self._log.add(
             time=began,
             method=request.method,
@@ -197,6 +205,9 @@ class Relay:
         if self._route(raw) is None:
             bases = ", ".join(self.endpoints.values())
             return _error(501, f"{raw[:200]} is not relayed; the base addresses are {bases}")
+        if self._count >= MOST_REPLIES or self._bytes >= LARGEST_SUM:
+            most = f"{MOST_REPLIES} replies and {LARGEST_SUM // 2**20} MiB"
+            return _error(429, f"a stage is given at most {most} of a live database, and has had them")
         return self._unlocked(request, raw)
 
     def _unlocked(self, request: Request, raw: str) -> Response | None:
@@ -243,6 +254,7 @@ class Relay:
             if self._closed:
                 return False  # it came after the end of the stage, and nobody waits for it
             self._count += 1
+            self._bytes += len(answer.body)
             reply = RelayedReply.model_validate(
                 {
                     "number": self._count,

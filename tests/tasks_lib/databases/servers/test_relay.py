@@ -358,6 +358,19 @@ def test_a_recorder_that_fails_keeps_the_data_from_the_client(upstreams: dict[st
         assert isinstance(made.failure, OSError)
 
 
+@pytest.mark.parametrize(("name", "most"), [("MOST_REPLIES", 2), ("LARGEST_SUM", 100)])
+def test_a_stage_is_not_given_without_end(
+    oqmd_relay: Relay, kept: Kept, monkeypatch: pytest.MonkeyPatch, name: str, most: int
+) -> None:
+    monkeypatch.setattr(sys.modules["tasks_lib.databases.servers.relay"], name, most)
+    url = f"{oqmd_relay.url}oqmdapi/formationenergy?limit=1"
+    statuses = [httpx.get(url).status_code for _ in range(3)]
+    assert statuses[0] == 200
+    assert statuses[2] == 429
+    assert len(kept.replies) == statuses.count(200)
+    assert oqmd_relay.failure is None
+
+
 def test_many_clients_at_once_have_numbers_of_their_own(oqmd_relay: Relay, kept: Kept) -> None:
     def ask(number: int) -> int:
         return httpx.get(f"{oqmd_relay.url}oqmdapi/formationenergy?limit=1&offset={number}").status_code
