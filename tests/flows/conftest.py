@@ -19,17 +19,13 @@ import psutil
 import pytest
 
 from flows import environment
-from tasks_lib.episodes import Player, episodes_for, make_manifest, open_run
-from tasks_lib.records import MachineSettings, RunManifest
+from tasks_lib.records import RunManifest
 from tasks_lib.sandbox import provider
 from tasks_lib.store import Store
-from tasks_lib.taskdefs import load_all
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 ONE_STAGE = FIXTURES / "episodes" / "one_stage"
 TWO_STAGES = FIXTURES / "episodes" / "two_stages"
-
-MakeRun = Callable[..., RunManifest]
 
 
 def _until(condition: Callable[[], Any], seconds: float, what: str, every: float = 0.2) -> Any:
@@ -84,28 +80,6 @@ def machines() -> None:
     problems = provider("local").problems(desktop=False)
     if problems:
         pytest.skip("; ".join(problems))
-
-
-def _plan(store: Store, root: Path, *players: Player, run_id: str = "r1", retries: int = 0) -> RunManifest:
-    """Write a manifest over all tasks of a root."""
-    tasks = load_all(root)
-    return open_run(
-        store,
-        make_manifest(
-            "test",
-            episodes_for(tasks.tasks, players or (Player("oracle"),), trials=1, seed=1),
-            run_id=run_id,
-            seed=1,
-            machine=MachineSettings(),
-            task_set_digest=tasks.digest,
-            settings={"retries": retries},
-        ),
-    )
-
-
-@pytest.fixture(scope="session")
-def plan() -> MakeRun:
-    return _plan
 
 
 @pytest.fixture

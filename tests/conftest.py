@@ -1,0 +1,42 @@
+"""What the tests of several rooms build."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from tasks_lib.episodes import Player, episodes_for, make_manifest, open_run
+from tasks_lib.records import Json, MachineSettings, RunManifest
+from tasks_lib.store import Store
+from tasks_lib.taskdefs import load_all
+
+
+def _plan(
+    store: Store,
+    root: Path,
+    *players: Player,
+    run_id: str = "r1",
+    retries: int = 0,
+    settings: Mapping[str, Json] | None = None,
+) -> RunManifest:
+    """Write a manifest over all tasks of a root; without players the oracle plays."""
+    tasks = load_all(root)
+    return open_run(
+        store,
+        make_manifest(
+            "test",
+            episodes_for(tasks.tasks, players or (Player("oracle"),), trials=1, seed=1),
+            run_id=run_id,
+            seed=1,
+            machine=MachineSettings(),
+            task_set_digest=tasks.digest,
+            settings={"retries": retries, **(settings or {})},
+        ),
+    )
+
+
+@pytest.fixture(scope="session")
+def plan() -> Callable[..., RunManifest]:
+    return _plan
