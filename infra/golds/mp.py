@@ -9,31 +9,12 @@ import numpy as np
 from pymatgen.core.structure import Structure
 
 from infra.golds import Answer, gold
+from infra.golds.properties import milli, number
 from tasks_lib.databases import Entry, Snapshot, by_stability, of_formula, of_system, within_system
 
 FERROMAGNET, ANTIFERROMAGNET = "FM", "AFM"
 SLAB_LAYERS = 7
 SLAB_HEIGHT = 30.0  # Å, edge of the cell across the surface
-
-
-def number(entry: Entry, name: str) -> float:
-    """Return a property that is known of the entry.
-
-    Raises
-    ------
-    TypeError
-        If the snapshot does not hold it as a number.
-    """
-    found = entry.value(name)
-    if isinstance(found, bool) or not isinstance(found, int | float):
-        msg = f"{name} of {entry.id} is {found!r}: ask only for what the snapshot holds"
-        raise TypeError(msg)
-    return float(found)
-
-
-def milli(entry: Entry) -> float:
-    """Return the height above the hull in meV an atom."""
-    return round(1000 * number(entry, "energy_above_hull"), 3)
 
 
 def ids(entries: Iterable[Entry]) -> list[str]:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from infra.golds import Answer, gold
-from infra.golds.mp import number
+from infra.golds.properties import number
 from tasks_lib.databases import Entry, Snapshot, by_stability, of_formula, within_system
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import cast
 
 from infra.golds import Answer, gold
+from infra.golds.properties import milli, number
 from tasks_lib.databases import Entry, Snapshot, by_stability, of_formula, of_system, within_system
 
 CARBON_GROUP = {"C", "Si", "Ge", "Sn", "Pb"}
@@ -16,20 +17,6 @@ CHALCOGENS = {"O", "S", "Se", "Te"}
 def in_binaries(entry: Entry) -> bool:
     """Say whether the smaller provider holds an entry; its rule, stated anew so that a fault of the server shows."""
     return len(entry.elements) <= 2 and entry.nsites <= 8
-
-
-def number(entry: Entry, name: str) -> float:
-    """Return a property that is known of the entry."""
-    found = entry.value(name)
-    if not isinstance(found, int | float):
-        msg = f"{name} of {entry.id} is {found!r}: ask only for what the snapshot holds"
-        raise TypeError(msg)
-    return float(found)
-
-
-def milli(entry: Entry) -> float:
-    """Return the height above the hull in meV an atom."""
-    return round(1000 * number(entry, "energy_above_hull"), 3)
 
 
 def counts(entry: Entry) -> dict[str, int]:

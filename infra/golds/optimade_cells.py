@@ -8,7 +8,8 @@ import numpy as np
 from pymatgen.core.structure import Structure
 
 from infra.golds import Answer, gold
-from infra.golds.optimade import by_composition, in_binaries, milli, number, ratio
+from infra.golds.optimade import by_composition, in_binaries, ratio
+from infra.golds.properties import milli, number
 from tasks_lib.databases import Entry, Snapshot, by_stability, of_formula, of_system
 
 METHANE_REACH = range(-2, 3)

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from statistics import fmean
-from typing import Any, cast
+from typing import Any
 
 from pymatgen.symmetry.analyzer import SpacegroupAnalyzer
 
-from infra.golds import gold
+from infra.golds import Answer, gold
+from infra.golds.properties import number
 from tasks_lib.databases import Entry, Snapshot, by_stability, of_formula, of_system, within_system
 
 MILLI = 1000.0
 KJ_PER_MOL = 96.4853321  # of 1 eV a particle, CODATA 2018
-
-
-def number(entry: Entry, name: str) -> float:
-    """Return a property that every entry has, as a number."""
-    return float(cast("float", entry.value(name)))
 
 
 def energy(entry: Entry) -> float:
@@ -57,7 +53,7 @@ def _heights(entries: Iterable[Entry]) -> list[dict[str, Any]]:
 
 
 @gold("oqmd/hematite-lowest-entry", how="the lowest formation energy of the entries of Fe2O3; five atoms' volume")
-def hematite_lowest_entry(snapshot: Snapshot) -> Any:
+def hematite_lowest_entry(snapshot: Snapshot) -> Answer:
     entry = lowest(of_formula(snapshot, "Fe2O3"))
     return {
         "entry_id": entry.oqmd_entry_id,
@@ -68,22 +64,22 @@ def hematite_lowest_entry(snapshot: Snapshot) -> Any:
 
 
 @gold("oqmd/iron-allotrope-heights", how="energy above the hull of every entry of the system Fe")
-def iron_allotrope_heights(snapshot: Snapshot) -> Any:
+def iron_allotrope_heights(snapshot: Snapshot) -> Answer:
     return _heights(of_system(snapshot, "Fe"))
 
 
 @gold("oqmd/silica-near-hull", how="entries of SiO2 with an energy above the hull of at most 0.02 eV/atom")
-def silica_near_hull(snapshot: Snapshot) -> Any:
+def silica_near_hull(snapshot: Snapshot) -> Answer:
     return ids(entry for entry in of_formula(snapshot, "SiO2") if height(entry) <= 0.02)
 
 
 @gold("oqmd/titanium-oxygen-nearest", how="the first five entries of the system O-Ti by energy above the hull")
-def titanium_oxygen_nearest(snapshot: Snapshot) -> Any:
+def titanium_oxygen_nearest(snapshot: Snapshot) -> Answer:
     return _heights(by_stability(of_system(snapshot, "Ti", "O"))[:5])
 
 
 @gold("oqmd/magnesia-energy-span", how="extreme formation energies of the entries of MgO, times two atoms a formula")
-def magnesia_energy_span(snapshot: Snapshot) -> Any:
+def magnesia_energy_span(snapshot: Snapshot) -> Answer:
     entries = of_formula(snapshot, "MgO")
     first, last = lowest(entries), max(entries, key=energy)
     return {
@@ -94,13 +90,13 @@ def magnesia_energy_span(snapshot: Snapshot) -> Any:
 
 
 @gold("oqmd/barium-titanate-hull", how="entries of two or three of Ba, Ti and O that the snapshot holds for stable")
-def barium_titanate_hull(snapshot: Snapshot) -> Any:
+def barium_titanate_hull(snapshot: Snapshot) -> Answer:
     entries = within_system(snapshot, "Ba", "Ti", "O")
     return ids(entry for entry in entries if len(entry.elements) > 1 and entry.value("is_stable") is True)
 
 
 @gold("oqmd/pyrite-volume-window", how="volume of the cell by its atoms for every entry of the system Fe-S")
-def pyrite_volume_window(snapshot: Snapshot) -> Any:
+def pyrite_volume_window(snapshot: Snapshot) -> Answer:
     return [
         {"entry_id": entry.oqmd_entry_id, "volume_per_atom": round(volume_per_atom(entry), 6)}
         for entry in of_system(snapshot, "Fe", "S")
@@ -109,7 +105,7 @@ def pyrite_volume_window(snapshot: Snapshot) -> Any:
 
 
 @gold("oqmd/iron-ternaries-without-oxygen", how="stable entries of three elements with Fe and without O")
-def iron_ternaries_without_oxygen(snapshot: Snapshot) -> Any:
+def iron_ternaries_without_oxygen(snapshot: Snapshot) -> Answer:
     return [
         {"id": entry.id, "delta_e": energy(entry)}
         for entry in snapshot
@@ -121,7 +117,7 @@ def iron_ternaries_without_oxygen(snapshot: Snapshot) -> Any:
 
 
 @gold("oqmd/sulfide-any-five", how="all stable entries of sulfur and two more elements with at most 16 sites")
-def sulfide_any_five(snapshot: Snapshot) -> Any:
+def sulfide_any_five(snapshot: Snapshot) -> Answer:
     return [
         {
             "entry_id": entry.oqmd_entry_id,
@@ -137,7 +133,7 @@ def sulfide_any_five(snapshot: Snapshot) -> Any:
 
 
 @gold("oqmd/copper-gold-ground-states", how="the lowest entry of each formula in the system Au-Cu; fractions by site")
-def copper_gold_ground_states(snapshot: Snapshot) -> Any:
+def copper_gold_ground_states(snapshot: Snapshot) -> Answer:
     entries = of_system(snapshot, "Cu", "Au")
     winners = [lowest(of_formula(snapshot, formula)) for formula in sorted({entry.formula for entry in entries})]
     return [
@@ -152,7 +148,7 @@ def copper_gold_ground_states(snapshot: Snapshot) -> Any:
 
 
 @gold("oqmd/gallium-indium-gaps", how="entries with Ga or In and a band gap of the literature from 1 to 2 eV")
-def gallium_indium_gaps(snapshot: Snapshot) -> Any:
+def gallium_indium_gaps(snapshot: Snapshot) -> Answer:
     return [
         {"entry_id": entry.oqmd_entry_id, "band_gap": number(entry, "band_gap"), "delta_e": energy(entry)}
         for entry in snapshot
@@ -163,7 +159,7 @@ def gallium_indium_gaps(snapshot: Snapshot) -> Any:
 
 
 @gold("oqmd/ternary-oxide-average", how="means over all entries of oxygen and two more elements")
-def ternary_oxide_average(snapshot: Snapshot) -> Any:
+def ternary_oxide_average(snapshot: Snapshot) -> Answer:
     entries = [entry for entry in snapshot if len(entry.elements) == 3 and "O" in entry.elements]
     return {
         "mean_delta_e": round(fmean(energy(entry) for entry in entries), 6),
@@ -173,7 +169,7 @@ def ternary_oxide_average(snapshot: Snapshot) -> Any:
 
 
 @gold("oqmd/sesquioxide-ground-states", how="for each element M with an entry of M2O3, the lowest; five atoms' volume")
-def sesquioxide_ground_states(snapshot: Snapshot) -> Any:
+def sesquioxide_ground_states(snapshot: Snapshot) -> Answer:
     metals = sorted({symbol for entry in snapshot for symbol in entry.elements} - {"O"})
     found = {metal: of_formula(snapshot, f"{metal}2O3") for metal in metals}
     return [
@@ -189,7 +185,7 @@ def sesquioxide_ground_states(snapshot: Snapshot) -> Any:
 
 
 @gold("oqmd/zinc-blende-edges", how="edge of the conventional cell that pymatgen finds, for the stable entries of B3")
-def zinc_blende_edges(snapshot: Snapshot) -> Any:
+def zinc_blende_edges(snapshot: Snapshot) -> Answer:
     return [
         {
             "entry_id": entry.oqmd_entry_id,
@@ -203,7 +199,7 @@ def zinc_blende_edges(snapshot: Snapshot) -> Any:
 
 
 @gold("oqmd/perovskite-oxides-face", how="stable entries with three O to one each of two elements, at most ten sites")
-def perovskite_oxides_face(snapshot: Snapshot) -> Any:
+def perovskite_oxides_face(snapshot: Snapshot) -> Answer:
     return [
         {"id": entry.id, "delta_e": energy(entry)}
         for entry in snapshot

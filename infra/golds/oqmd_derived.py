@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
-from infra.golds import gold
-from infra.golds.oqmd import MILLI, energy, height, lowest, number, volume_per_atom
+from infra.golds import Answer, gold
+from infra.golds.oqmd import MILLI, energy, height, lowest, volume_per_atom
+from infra.golds.properties import number
 from tasks_lib.databases import Entry, Snapshot, of_formula, of_system, within_system
 
 
 @gold("oqmd/dense-titania-poscar", how="the smallest volume per atom of the entries of TiO2 within 0.1 eV/atom")
-def dense_titania_poscar(snapshot: Snapshot) -> Any:
+def dense_titania_poscar(snapshot: Snapshot) -> Answer:
     near = [entry for entry in of_formula(snapshot, "TiO2") if height(entry) <= 0.1]
     return min(near, key=volume_per_atom).structure.to_pymatgen()
 
@@ -23,7 +24,7 @@ def _share(entry: Entry, symbol: str) -> float:
 
 
 @gold("oqmd/nickel-aluminide-depths", how="lowest line between two entries of other compositions, from total energies")
-def nickel_aluminide_depths(snapshot: Snapshot) -> Any:
+def nickel_aluminide_depths(snapshot: Snapshot) -> Answer:
     entries = within_system(snapshot, "Al", "Ni")
     points = {entry.number: (_share(entry, "Ni"), number(entry, "energy_per_atom")) for entry in entries}
     rows = []
@@ -42,7 +43,7 @@ def nickel_aluminide_depths(snapshot: Snapshot) -> Any:
 
 
 @gold("oqmd/rutile-octahedra", how="distances of a cation to the anions of 27 cells, from the stored structure")
-def rutile_octahedra(snapshot: Snapshot) -> Any:
+def rutile_octahedra(snapshot: Snapshot) -> Answer:
     shifts = np.array(list(itertools.product((-1, 0, 1), repeat=3)))
     rows = []
     for entry in snapshot:
@@ -69,7 +70,7 @@ def rutile_octahedra(snapshot: Snapshot) -> Any:
 
 
 @gold("oqmd/titanates-from-oxides", how="lowest total energies of MTiO3, MO and TiO2; elements cancel in the balance")
-def titanates_from_oxides(snapshot: Snapshot) -> Any:
+def titanates_from_oxides(snapshot: Snapshot) -> Answer:
     def unit(formula: str, atoms: int) -> float:
         return atoms * number(lowest(of_formula(snapshot, formula)), "energy_per_atom")
 
@@ -84,7 +85,7 @@ def titanates_from_oxides(snapshot: Snapshot) -> Any:
 
 
 @gold("oqmd/lithium-ferrate-split", how="the decomposition that the snapshot stores for its only entry of Li2FeO4")
-def lithium_ferrate_split(snapshot: Snapshot) -> Any:
+def lithium_ferrate_split(snapshot: Snapshot) -> Answer:
     (entry,) = of_formula(snapshot, "Li2FeO4")
     parts = cast("dict[str, float]", entry.value("decomposes_to"))
     return [

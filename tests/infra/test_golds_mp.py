@@ -11,6 +11,7 @@ from pymatgen.core.surface import SlabGenerator
 from pymatgen.symmetry.analyzer import SpacegroupAnalyzer
 
 from infra.golds import mp, mp_hulls
+from infra.golds.properties import number
 from infra.inputs.mp import UNKNOWN, unknown_ordering
 from tasks_lib.databases import Snapshot, load, of_formula, within_system
 from tasks_lib.databases.entry import Entry
@@ -25,7 +26,7 @@ def _diagram_entries(entries: tuple[Entry, ...]) -> list[PDEntry]:
     return [
         PDEntry(
             Composition(entry.structure.to_pymatgen().composition),
-            mp.number(entry, "energy_per_atom") * entry.nsites,
+            number(entry, "energy_per_atom") * entry.nsites,
             name=entry.mp_id,
         )
         for entry in entries
@@ -100,13 +101,13 @@ def test_the_unknown_crystal_is_one_ordering_and_no_other(snapshot: Snapshot) ->
 def test_no_value_lies_so_near_a_limit_that_reading_it_otherwise_changes_the_answer(snapshot: Snapshot) -> None:
     gaps = [one.value("band_gap") for one in snapshot if one.value("band_gap_is_direct") is True]
     assert min(abs(float(gap) - limit) for gap in gaps for limit in (1.0, 1.75)) > 0.03
-    densities = sorted((mp.number(one, "density") for one in snapshot if "O" in one.elements), reverse=True)
+    densities = sorted((number(one, "density") for one in snapshot if "O" in one.elements), reverse=True)
     assert densities[9] - densities[10] > 0.05
     perovskites = [one for one in snapshot if one.value("space_group_number") == 62 and "O" in one.elements]
-    assert min(abs(mp.number(one, "density") - 4) for one in perovskites) > 0.01
+    assert min(abs(number(one, "density") - 4) for one in perovskites) > 0.01
     components = sorted(
         (
-            mp.number(one, "piezoelectric_max")
+            number(one, "piezoelectric_max")
             for one in snapshot
             if one.value("piezoelectric_max") is not None and "O" not in one.elements
         ),
@@ -118,4 +119,4 @@ def test_no_value_lies_so_near_a_limit_that_reading_it_otherwise_changes_the_ans
 def test_a_property_that_is_missing_is_no_gold(snapshot: Snapshot) -> None:
     (entry,) = of_formula(snapshot, "K2MgF4")
     with pytest.raises(TypeError, match="ask only for what the snapshot holds"):
-        mp.number(entry, "band_gap")
+        number(entry, "band_gap")

@@ -13,7 +13,8 @@ from pymatgen.core import Structure
 from pymatgen.io.vasp.inputs import Poscar
 
 from infra.golds.__main__ import ROOT
-from infra.golds.optimade import formula, in_binaries, milli, ratio
+from infra.golds.optimade import formula, in_binaries, ratio
+from infra.golds.properties import milli
 from tasks_lib.databases import Snapshot, load, of_formula, of_system
 from tasks_lib.databases.identifiers import mp_alpha_id
 from tasks_lib.databases.servers._optimade_documents import structure
