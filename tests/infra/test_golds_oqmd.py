@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -17,9 +15,9 @@ from infra.golds import GOLDS
 from infra.golds.__main__ import ROOT, everything
 from infra.golds.oqmd import energy, height, ids, lowest, volume_per_atom
 from tasks_lib.databases import Entry, Snapshot, by_stability, load, of_formula, of_system, within_system
-from tasks_lib.evaluation import judge
-from tasks_lib.records import BlobRef, CollectedFile, Ending, Evidence
 from tasks_lib.taskdefs import LoadedTask, load_all
+
+from .conftest import earned
 
 TASKS = {loaded.id: loaded for loaded in load_all(ROOT.parent).tasks if loaded.task.domain == "oqmd"}
 LISTS = sorted(name for name, loaded in TASKS.items() if loaded.task.criteria[0].compares.metric != "key-values")
@@ -38,16 +36,6 @@ def snapshot() -> Snapshot:
 
 def answer_of(task: LoadedTask) -> Any:
     return json.loads(task.gold()["answer.json"])["answer"]
-
-
-def earned(task: LoadedTask, content: bytes) -> int:
-    """Return the points of a run that left this content under the task's deliverable."""
-    path = task.task.criteria[0].reads.path
-    assert path is not None
-    digest = hashlib.sha256(content).hexdigest()
-    file = CollectedFile(path=path, blob=BlobRef(sha256=digest, size=len(content), media_type="text/plain"))
-    evidence = Evidence(ending=Ending.DONE, steps=1, files=(file,), collected=datetime(2026, 11, 30, tzinfo=UTC))
-    return judge(task.task, task.gold(), {"main": evidence}, lambda _: content).earned
 
 
 def written(answer: Any) -> bytes:

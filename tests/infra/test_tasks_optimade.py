@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -19,9 +17,9 @@ from tasks_lib.databases import Snapshot, load, of_formula, of_system
 from tasks_lib.databases.identifiers import mp_alpha_id
 from tasks_lib.databases.servers._optimade_documents import structure
 from tasks_lib.databases.servers.optimade import BINARIES
-from tasks_lib.evaluation import judge
-from tasks_lib.records import BlobRef, CollectedFile, Ending, Evidence
 from tasks_lib.taskdefs import LoadedTask, load_all
+
+from .conftest import earned
 
 TASKS = {loaded.id: loaded for loaded in load_all(ROOT.parent).tasks if loaded.task.domain == "optimade"}
 VALUES = sorted(name for name, loaded in TASKS.items() if "answer.json" in loaded.gold())
@@ -40,16 +38,6 @@ DECIMALS = {
 @pytest.fixture(scope="module")
 def snapshot() -> Snapshot:
     return load()
-
-
-def earned(task: LoadedTask, content: bytes) -> int:
-    """Return the points of a run that left this content under the task's deliverable."""
-    path = task.task.criteria[0].reads.path
-    assert path is not None
-    digest = hashlib.sha256(content).hexdigest()
-    file = CollectedFile(path=path, blob=BlobRef(sha256=digest, size=len(content), media_type="text/plain"))
-    evidence = Evidence(ending=Ending.DONE, steps=1, files=(file,), collected=datetime(2026, 11, 30, tzinfo=UTC))
-    return judge(task.task, task.gold(), {"main": evidence}, lambda _: content).earned
 
 
 def answer_of(task: LoadedTask) -> Any:

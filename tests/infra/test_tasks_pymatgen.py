@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +15,9 @@ from pymatgen.io.cif import CifWriter
 from pymatgen.io.vasp.inputs import Poscar
 
 from infra.inputs import pymatgen_sites, pymatgen_vasp
-from tasks_lib.evaluation import judge
-from tasks_lib.records import BlobRef, CollectedFile, Ending, Evidence
-from tasks_lib.taskdefs import LoadedTask, load_all
+from tasks_lib.taskdefs import load_all
+
+from .conftest import earned as earned_by
 
 ROOT = Path(__file__).parents[2] / "taskdefs"
 TASKS = {loaded.id: loaded for loaded in load_all(ROOT).tasks if loaded.task.domain == "pymatgen"}
@@ -44,14 +42,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::Deprecat
 
 
 def earned(name: str, content: bytes) -> int:
-    """Return the points of a run that left this content under the task's deliverable."""
-    task: LoadedTask = TASKS[name]
-    path = task.task.criteria[0].reads.path
-    assert path is not None
-    digest = hashlib.sha256(content).hexdigest()
-    file = CollectedFile(path=path, blob=BlobRef(sha256=digest, size=len(content), media_type="text/plain"))
-    evidence = Evidence(ending=Ending.DONE, steps=1, files=(file,), collected=datetime(2026, 11, 30, tzinfo=UTC))
-    return judge(task.task, task.gold(), {"main": evidence}, lambda _: content).earned
+    return earned_by(TASKS[name], content)
 
 
 def decimals(name: str, key: str) -> int:
