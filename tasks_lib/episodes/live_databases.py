@@ -53,11 +53,18 @@ def check_key() -> None:
     Raises
     ------
     ConfigurationError
-        If ``MP_API_KEY`` is not set.
+        If ``MP_API_KEY`` is not set, or holds what no header carries.
     """
+    from tasks_lib.databases.servers import check_sendable
+
     if not os.environ.get(KEY_VARIABLE):
         msg = f"a live run asks the Materials Project, which needs a key: set {KEY_VARIABLE} in the environment"
         raise ConfigurationError(msg)
+    try:
+        check_sendable(os.environ[KEY_VARIABLE])
+    except ConfigurationError as error:
+        msg = f"{KEY_VARIABLE}: {error}"
+        raise ConfigurationError(msg) from error
 
 
 class Replies:

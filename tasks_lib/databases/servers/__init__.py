@@ -1,6 +1,6 @@
 """Servers of the frozen snapshot on loopback, in the dialects that the real client libraries speak."""
 
-from tasks_lib.databases.servers._upstream import check_base
+from tasks_lib.databases.servers._upstream import check_base, check_sendable
 from tasks_lib.databases.servers.dialect import Dialect
 from tasks_lib.databases.servers.faults import FaultSettings
 from tasks_lib.databases.servers.relay import Recorder, Relay, RelayedReply, relay
@@ -16,6 +16,7 @@ __all__ = [
     "RequestRecord",
     "RunningServer",
     "check_base",
+    "check_sendable",
     "relay",
     "start",
 ]

@@ -6,11 +6,14 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+LARGEST_TURNED = 16 * 2**20
+"""A page of a database is far smaller; what is larger is passed on and not read: read, it takes ten times its size."""
+
 
 def turned(body: bytes, prefixes: Sequence[str], local: str) -> bytes:
     """Return a JSON body whose links lead to the relay: those under ``links`` and ``meta``, and each ``base_url``.
 
-    Data are left alone, and a body without such links leaves byte for byte as it came.
+    Data are left alone, and a body without such links, or above 16 MiB, leaves byte for byte as it came.
 
     Parameters
     ----------
@@ -21,6 +24,8 @@ def turned(body: bytes, prefixes: Sequence[str], local: str) -> bytes:
     local : str
         What they begin with here.
     """
+    if len(body) > LARGEST_TURNED:
+        return body
     plain = body.replace(b"\\/", b"/")
     if not any(prefix.encode("utf-8") in plain for prefix in prefixes):
         return body

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import time
+import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
@@ -22,6 +24,10 @@ _ANSWERED = (
     "content-type", "etag", "last-modified", "content-range", "accept-ranges", "retry-after", "x-ratelimit-remaining",
     "x-matassay-snapshot", "x-matassay-snapshot-name",
 )  # fmt: skip
+_PART = 2**20
+_CODINGS = frozenset({"gzip", "x-gzip", "deflate"})
+_REMOVED = "removed"
+_SHORTEST_SECRET = 8  # what is shorter stands by chance in any text
 _UNSAFE = re.compile(r"[\x00-\x20\x7f\\]|%(?:2f|5c|00|0a|0d)", re.IGNORECASE)
 
 
@@ -34,7 +40,7 @@ class Answer:
     status : int or None
         None where no whole reply came.
     body : bytes
-        As it came.
+        As it came, the key taken out where the upstream repeats it.
     headers : dict of str to str
         Those that a client needs.
     problem : str
@@ -55,18 +61,19 @@ class Upstream:
     base : str
         Address of the service, without credentials, query or fragment.
     api_key : str or None
-        Sent as ``X-API-KEY``.
+        Sent as ``X-API-KEY``; it stands in no answer.
 
     Raises
     ------
     ConfigurationError
-        If the address is none.
+        If the address is none, or the key cannot be sent.
     """
 
     def __init__(self, base: str, *, api_key: str | None = None) -> None:
         self.base = check_base(base)
         self._parts = urlsplit(self.base)
-        self._key = {"X-API-KEY": api_key} if api_key else {}
+        self._secret = check_sendable(api_key) if api_key else ""
+        self._key = {"X-API-KEY": self._secret} if self._secret else {}
         # A lab's proxy and certificates come from the environment; a database on loopback needs none of them.
         there = self._parts.hostname not in _LOOPBACK
         self._client = httpx.Client(timeout=httpx.Timeout(SECONDS / 2, connect=10.0), trust_env=there)
@@ -86,6 +93,9 @@ class Upstream:
         body : bytes
             The client's.
         """
+        return self._without_key(self._asked(method, path, query, headers, body))
+
+    def _asked(self, method: str, path: str, query: str, headers: dict[str, str], body: bytes) -> Answer:
         sent = {name: headers[name] for name in _ASKED if name in headers}
         # Unpacked, so that what is recorded is what came, and what came is what the client reads.
         sent |= {"accept-encoding": "identity", **self._key}
@@ -103,6 +113,17 @@ class Upstream:
                 return Answer(None, problem=f"the upstream leads to {following[:200]}, which is not asked")
             url = following
         return Answer(None, problem=f"more than {_REDIRECTS} redirects")
+
+    def _without_key(self, answer: Answer) -> Answer:
+        """Take the key out of what an upstream repeats of it: errors name headers, and debug pages show them all."""
+        if len(self._secret) < _SHORTEST_SECRET:
+            return answer
+        return Answer(
+            answer.status,
+            answer.body.replace(self._secret.encode("ascii"), _REMOVED.encode("ascii")),
+            {name: value.replace(self._secret, _REMOVED) for name, value in answer.headers.items()},
+            answer.problem.replace(self._secret, _REMOVED),
+        )
 
     def prefixes(self) -> tuple[str, ...]:
         """Return how the upstream's own absolute links begin."""
@@ -144,6 +165,23 @@ def check_base(base: str) -> str:
     return base.rstrip("/")
 
 
+def check_sendable(key: str) -> str:
+    """Return a key that a header can carry.
+
+    Raises
+    ------
+    ConfigurationError
+        If it cannot, as with a line end from a file; the message does not hold the key.
+    """
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        msg = (
+            f"the key has {len(key)} characters, and one of them is a blank, a line end or no ASCII, which no header "
+            "carries: set the bare key"
+        )
+        raise ConfigurationError(msg)
+    return key
+
+
 def refused_path(raw_path: str) -> str | None:
     """Say why a request's path is not forwarded; None where it is.
 
@@ -163,15 +201,49 @@ def refused_path(raw_path: str) -> str | None:
 
 
 def _whole(reply: httpx.Response, method: str, deadline: float) -> Answer:
+    if not 200 <= reply.status_code <= 599:
+        return Answer(None, problem=f"status {reply.status_code} is none of a reply")
+    codings = [one.strip().lower() for one in reply.headers.get("content-encoding", "identity").split(",")]
+    packed = [one for one in codings if one not in {"", "identity"}]
+    if len(packed) > 1 or not _CODINGS.issuperset(packed):
+        return Answer(None, problem=f"the body is packed as {', '.join(packed)[:80]!r}, which was not asked for")
     parts, size = [], 0
-    for part in reply.iter_bytes():
+    for part in _unpacked(reply.iter_raw(), packed[0]) if packed and method != "HEAD" else reply.iter_raw():
         parts.append(part)
         size += len(part)
         if size > LARGEST_BODY:
             return Answer(None, problem=f"the body has more than {LARGEST_BODY} bytes")
         if time.monotonic() > deadline:
             return Answer(None, problem=f"the reply took more than {SECONDS:g} s")
-    headers = {name: reply.headers[name] for name in _ANSWERED if name in reply.headers}
+    # What a client cannot be sent again is left out: a database may say anything.
+    said = {name: reply.headers[name] for name in _ANSWERED if name in reply.headers}
+    headers = {name: value for name, value in said.items() if value.isascii() and value.isprintable()}
     if method == "HEAD" and "content-length" in reply.headers:
         headers["content-length"] = reply.headers["content-length"]  # the size of what a GET would bring
     return Answer(reply.status_code, b"".join(parts), headers)
+
+
+def _unpacked(raw: Iterator[bytes], coding: str) -> Iterator[bytes]:
+    """Unpack a body in parts of bounded size, so that a small one that unpacks to a huge one stops at the limit.
+
+    Raises
+    ------
+    ValueError
+        If it is not packed as it says, or breaks off.
+    """
+    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16 if coding.endswith("gzip") else zlib.MAX_WBITS)
+    came = False
+    try:
+        for piece in raw:
+            left, came = piece, True
+            while left and not unpacker.eof:
+                yield unpacker.decompress(left, _PART)
+                left = unpacker.unconsumed_tail
+    except zlib.error as error:
+        msg = f"the body is not packed as {coding!r}: {error}"
+        raise ValueError(msg) from error
+    while rest := unpacker.decompress(unpacker.unconsumed_tail, _PART):
+        yield rest
+    if came and not unpacker.eof:
+        msg = f"the packed body ({coding}) breaks off"
+        raise ValueError(msg)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import socket
 import subprocess
 import sys
 import threading
+import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -317,6 +319,91 @@ def test_too_large_a_body_is_cut_off(kept: Kept, monkeypatch: pytest.MonkeyPatch
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 2000\r\nConnection: close\r\n\r\n"
     assert _asked_of(lambda _: head + body, "oqmdapi/formationenergy", kept).status_code == 502
     assert "more than 1000 bytes" in kept.replies[0].problem
+
+
+def _said(body: bytes, *headers: bytes, status: bytes = b"200 OK") -> bytes:
+    lines = (b"HTTP/1.1 " + status, *headers, b"Content-Length: %d" % len(body), b"Connection: close", b"", body)
+    return b"\r\n".join(lines)
+
+
+_REPEATED = REAL_KEY.encode()
+_CLIMBS = ("/?k=" + REAL_KEY, "http://127.0.0.2:9/" + REAL_KEY)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        _said(
+            b'{"detail": "Invalid API key: ' + _REPEATED + b'"}', b"Content-Type: application/json", status=b"403 No"
+        ),
+        _said(b"<pre>x-api-key: " + _REPEATED + b"</pre>", b"Content-Type: text/html", status=b"500 Debug"),
+        _said(b"{}", b"ETag: " + _REPEATED, b"Retry-After: " + _REPEATED),
+        _said(b"", b"Location: " + _CLIMBS[1].encode(), status=b"302 Found"),
+        _said(b"", b"Location: " + _CLIMBS[0].encode(), status=b"302 Found"),
+        b"HTTP/1.1 200 " + _REPEATED + b"\r\n" + _REPEATED + b"\r\n\r\n",
+    ],
+)
+def test_a_key_that_an_upstream_repeats_goes_nowhere(answer: bytes, kept: Kept) -> None:
+    address, stop, thread = _answering(lambda _: answer)
+    try:
+        with relay("mp", address, api_key=REAL_KEY, record=kept) as made:
+            reply = httpx.get(f"{made.url}materials/summary/", headers={"X-API-KEY": made.api_key or ""})
+    finally:
+        stop.set()
+        thread.join(5)
+    assert kept.replies
+    shown = [reply.text, str(dict(reply.headers)), *(one.to_line() for one in kept.replies), str(kept.bodies)]
+    assert not [text for text in shown if REAL_KEY in text]
+
+
+@pytest.mark.parametrize(
+    "key", [REAL_KEY + "\n", "\n" + REAL_KEY, REAL_KEY + "\r\nHost: x", "f" * 31 + "é", "f f" * 10]
+)
+def test_a_key_that_cannot_be_sent_is_refused_and_not_repeated(key: str, kept: Kept) -> None:
+    with pytest.raises(ConfigurationError, match="set the bare key") as caught:
+        relay("mp", "http://127.0.0.1:9", api_key=key, record=kept)
+    assert key.strip() not in str(caught.value)
+
+
+def test_a_packed_body_is_read_and_one_that_swells_is_cut_off(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upstream_module, "LARGEST_BODY", 3_000_000)
+    text = b"[" + b"1," * 100_000 + b"1]"
+    for pack, name in ((gzip.compress, b"gzip"), (zlib.compress, b"deflate")):
+        answer = _said(pack(text), b"Content-Encoding: " + name)
+        assert _asked_of(lambda _, answer=answer: answer, "a", kept).content == text  # type: ignore[misc]
+    swelling = _said(gzip.compress(bytes(50_000_000)), b"Content-Encoding: gzip")
+    assert _asked_of(lambda _: swelling, "a", kept).status_code == 502
+    assert "more than 3000000 bytes" in kept.replies[-1].problem
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "word"),
+    [
+        ([b"Content-Encoding: gzip, gzip"], gzip.compress(gzip.compress(b"{}")), "not asked for"),
+        ([b"Content-Encoding: gzip", b"Content-Encoding: gzip"], gzip.compress(gzip.compress(b"{}")), "not asked for"),
+        ([b"Content-Encoding: br"], b"x", "not asked for"),
+        ([b"Content-Encoding: gzip"], b"no gzip", "not packed as"),
+        ([b"Content-Encoding: gzip"], gzip.compress(b"1" * 999)[:-9], "breaks off"),
+    ],
+)
+def test_bodies_packed_otherwise_are_no_replies(headers: list[bytes], body: bytes, word: str, kept: Kept) -> None:
+    assert _asked_of(lambda _: _said(body, *headers), "a", kept).status_code == 502
+    assert word in kept.replies[0].problem
+
+
+@pytest.mark.parametrize(
+    ("answer", "status"),
+    [
+        (_said(b"{}", b"ETag: \xe2\x98\x83", b"Last-Modified: \x7f"), 200),
+        (_said(b"{}", b"Content-Type: text/h\xc3\xa9"), 200),
+        (_said(b"{}", status=b"999 What"), 502),
+        (_said(b"{}", status=b"199 What"), 502),
+        (_said(b"", status=b"304 Not Modified"), 304),
+        (b"HTTP/1.1 204 None\r\nConnection: close\r\n\r\nxx", 204),
+    ],
+)
+def test_odd_replies_do_not_break_the_relay(answer: bytes, status: int, kept: Kept) -> None:
+    assert _asked_of(lambda _: answer, "a", kept).status_code == status
 
 
 @pytest.mark.parametrize(
