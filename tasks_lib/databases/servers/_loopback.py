@@ -98,7 +98,8 @@ def _settings(app: ASGIApp) -> uvicorn.Config:
         access_log=False,
         log_config=None,
         log_level=logging.CRITICAL,
-        limit_concurrency=64,
+        ws="none",
+        limit_concurrency=32,
         h11_max_incomplete_event_size=2 * LONGEST_QUERY,
         timeout_graceful_shutdown=2,
     )

@@ -7,6 +7,7 @@ the client's own schema, and holds what the snapshot knows. Every other key is a
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
@@ -64,6 +65,7 @@ class OpenData:
         self._lock = threading.Lock()
         self._root: Path | None = None
         self._made: set[str] = set()
+        self._closed = False
 
     def routes(self, prefix: str) -> list[Route]:
         """Return the routes of the face under a prefix such as ``/open-data``."""
@@ -76,8 +78,12 @@ class OpenData:
     async def _object(self, request: Request) -> Response:
         bucket, key = request.path_params["bucket"], request.path_params["key"]
         root = await run_in_threadpool(self._holding, key)
-        path = (root / bucket / key).resolve()
-        if not (path.is_relative_to(root) and path.is_file()):
+        try:
+            path = (root / bucket / key).resolve()
+            is_there = path.is_relative_to(root) and path.is_file()
+        except (OSError, ValueError):  # a name that no file can have: too long, or with a zero byte
+            is_there = False
+        if not is_there:
             return _xml(f"<Error><Code>NoSuchKey</Code><Key>{escape(key[:500])}</Key></Error>", 404)
         return FileResponse(path, media_type="application/octet-stream")
 
@@ -87,9 +93,8 @@ class OpenData:
         root = await run_in_threadpool(self._holding, prefix)
         bucket = root / request.path_params["bucket"]
         keys, folders = [], set()
-        for path in (
-            sorted(one for one in bucket.rglob("*") if one.is_file()) if bucket.resolve().parent == root else []
-        ):
+        # There is one bucket; any other name, also one that no folder can have, holds nothing.
+        for path in sorted(one for one in bucket.rglob("*") if one.is_file()) if bucket.name == BUCKET else []:
             key = path.relative_to(bucket).as_posix()
             if not key.startswith(prefix) or key <= after:
                 continue
@@ -115,12 +120,22 @@ class OpenData:
         """Return the folder of the buckets, with the table that a key or prefix lies in built."""
         with self._lock:
             if self._root is None:
-                self._root = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="open-data-"))).resolve()
+                self._root = Path(tempfile.mkdtemp(prefix="open-data-")).resolve()
+                self._stack.callback(self._remove)
             name = next((one for one in _TABLES if f"{key}/".startswith(f"{one}/")), None)
-            if name is not None and name not in self._made:
-                self._make(name, self._root / BUCKET / name)
-                self._made.add(name)
+            try:
+                if name is not None and name not in self._made and not self._closed:
+                    self._make(name, self._root / BUCKET / name)
+                    self._made.add(name)
+            finally:
+                if self._closed:  # the server closed meanwhile, and did not wait for the table
+                    shutil.rmtree(self._root, ignore_errors=True)
             return self._root
+
+    def _remove(self) -> None:
+        self._closed = True
+        if self._root is not None:
+            shutil.rmtree(self._root, ignore_errors=True)
 
     def _make(self, table: str, folder: Path) -> None:
         from importlib import import_module

@@ -14,6 +14,7 @@ from tasks_lib.databases.servers._mp_parameters import LARGEST_SKIP, BadRequestE
 DEFAULT_LIMIT = 100
 LARGEST_LIMIT = 1_000
 MOST_SORT_FIELDS = 10
+MOST_FIELDS = 200
 _PAGING = ("_limit", "_skip", "_page", "_per_page", "_sort_fields", "_fields", "_all_fields")
 
 
@@ -77,7 +78,10 @@ def read(pairs: Iterable[tuple[str, str]], readers: Mapping[str, Reader], defaul
     skip, limit = _page(asked)
     fields: tuple[str, ...] | None = default_fields
     if asked.get("_fields"):
-        fields = tuple(field.strip() for field in asked["_fields"].split(","))
+        fields = tuple(dict.fromkeys(field.strip() for field in asked["_fields"].split(",")))
+        if len(fields) > MOST_FIELDS:
+            msg = f"'_fields' has at most {MOST_FIELDS} fields, got {len(fields)}: leave it away and set '_all_fields'"
+            raise BadRequestError(msg)
     elif read_truth("_all_fields", asked.get("_all_fields") or "false"):
         fields = None
     sort = tuple(

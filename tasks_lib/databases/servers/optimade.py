@@ -38,10 +38,15 @@ if TYPE_CHECKING:
 PAGE_LIMIT = 20
 _NEGATED_ONLY = re.compile(r"NOT\s*\([^()]{0,1000}HAS\s+ONLY|NOT\s+\S{1,200}\s+HAS\s+ONLY")
 _COUNTED = ("page_limit", "page_offset", "page_number")
+_OTHER_PAGING = ("page_above", "page_below", "page_cursor")
 _QMPY_NAMES = {"limit": "page_limit", "offset": "page_offset", "fields": "response_fields"}
 LARGEST_PAGE = 500
 LONGEST_FILTER = 8_000
 DEEPEST_FILTER = 30
+# A hundred comparisons take the reference server a second.
+MOST_COMPARISONS = 200
+MOST_SORT_FIELDS = 10
+_COMPARISON = re.compile(r"<=|>=|!=|[<>=]|\b(?:HAS|CONTAINS|STARTS|ENDS|LENGTH|KNOWN|UNKNOWN)\b")
 # Leftovers of the builder, and values that are no single number or text, stay in the snapshot.
 _NOT_SERVED = frozenset({"largest_force", "largest_stress", "decomposes_to", "site_moments", "elastic_tensor"})
 
@@ -206,16 +211,25 @@ def _objection(request: Request) -> str | None:
             f"a filter has at most {LONGEST_FILTER} characters and {DEEPEST_FILTER} levels of parentheses and NOT, "
             f"got {len(text)} and {_depth(text)}: split the query"
         )
+    comparisons = len(_COMPARISON.findall(text))
+    if comparisons > MOST_COMPARISONS:
+        return f"a filter has at most {MOST_COMPARISONS} comparisons, got {comparisons}: split the query"
+    sorts = request.query_params.get("sort", "").count(",") + 1
+    if sorts > MOST_SORT_FIELDS:
+        return f"sort has at most {MOST_SORT_FIELDS} fields, got {sorts}: leave some away"
     if _NEGATED_ONLY.search(text):
         return "NOT over HAS ONLY is not served: say with HAS ANY which elements are to be there, or filter the reply"
     if "@" not in request.query_params.get("email_address", "@"):
         return "email_address is an address with an @: leave it away or write one"
+    hint = request.query_params.get("api_hint")
+    if hint is not None and not re.fullmatch(r"v[0-9]{1,3}(\.[0-9]{1,3})?", hint):
+        return f"api_hint is a version such as v1 or v1.2, got {hint[:40]!r}"
     for name in _COUNTED:
         value = request.query_params.get(name)
         if value is not None and not re.fullmatch(r"[0-9]{1,9}", value):
             return f"{name} is a whole number from 0 to 999999999, got {value[:40]!r}"
-    if "page_above" in request.query_params or "page_below" in request.query_params:
-        return "page_above and page_below are not served: use page_offset, or follow links.next"
+    if any(name in request.query_params for name in _OTHER_PAGING):
+        return f"{', '.join(_OTHER_PAGING)} are not served: use page_offset, or follow links.next"
     return None
 
 

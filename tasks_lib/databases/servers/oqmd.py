@@ -69,7 +69,8 @@ def build(snapshot: Snapshot, url: str, stack: ExitStack) -> Served:
             return JSONResponse({"error": str(error), "detail": str(error)}, 400)
 
     async def single(request: Request) -> Response:
-        found = by_id.get(int(request.path_params["number"]))
+        number = request.path_params["number"]
+        found = by_id.get(int(number)) if re.fullmatch(r"[0-9]{1,15}", number) else None
         if found is None:
             return JSONResponse({"detail": "Not found."}, 404)
         return JSONResponse({name: found[name] for name in _chosen(request)})
@@ -87,7 +88,7 @@ def build(snapshot: Snapshot, url: str, stack: ExitStack) -> Served:
             Route("/heartbeat", heartbeat),
             Route("/oqmdapi/formationenergy", listing),
             Route("/oqmdapi/formationenergy/", listing),
-            Route("/oqmdapi/formationenergy/{number:int}", single),
+            Route("/oqmdapi/formationenergy/{number}", single),
             Mount("/optimade", build_provider(OQMD_FACE, snapshot, face, stack)),
             Route("/{rest:path}", unsupported, methods=["GET", "POST", "PUT", "PATCH", "DELETE"]),
         ]

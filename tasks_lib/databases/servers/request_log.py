@@ -13,6 +13,9 @@ from pydantic import Field
 from tasks_lib.records import Record, UtcTime
 
 _KEPT = 10_000
+_KEPT_CHARACTERS = 8_000_000
+_METHOD_CHARACTERS = 20
+_PATH_CHARACTERS = 1_000
 _QUERY_CHARACTERS = 4_000
 _KEY_IN_QUERY = re.compile(r"((?:api[_-]?key|x-api-key)=)[^&]*", re.IGNORECASE)
 
@@ -32,7 +35,9 @@ class RequestRecord(Record):
 
 
 class RequestLog:
-    """The last 10 000 requests in memory, and all of them in a ``.jsonl`` file where one is given.
+    """The last 10 000 requests in memory, or fewer long ones, and all of them in a ``.jsonl`` file where one is given.
+
+    What is in memory has at most 8 million characters: a client decides how long a request is.
 
     Parameters
     ----------
@@ -41,9 +46,10 @@ class RequestLog:
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        self._records: deque[RequestRecord] = deque(maxlen=_KEPT)
+        self._records: deque[RequestRecord] = deque()
         self._lock = threading.Lock()
         self._count = 0
+        self._characters = 0
         self._file: TextIO | None = path.open("a", encoding="utf-8", newline="\n") if path else None
 
     def add(self, **fields: object) -> None:
@@ -51,7 +57,15 @@ class RequestLog:
         with self._lock:
             self._count += 1
             record = RequestRecord.model_validate({"number": self._count, **fields})
+            record = record.model_copy(
+                update={"method": record.method[:_METHOD_CHARACTERS], "path": record.path[:_PATH_CHARACTERS]}
+            )
+            if len(self._records) == _KEPT:
+                self._characters -= _length(self._records.popleft())
             self._records.append(record)
+            self._characters += _length(record)
+            while self._characters > _KEPT_CHARACTERS:
+                self._characters -= _length(self._records.popleft())
             if self._file:
                 self._file.write(record.model_dump_json() + "\n")
                 self._file.flush()
@@ -67,6 +81,10 @@ class RequestLog:
             if self._file:
                 self._file.close()
                 self._file = None
+
+
+def _length(record: RequestRecord) -> int:
+    return len(record.method) + len(record.path) + len(record.query) + 200
 
 
 def clean_query(raw: bytes) -> str:

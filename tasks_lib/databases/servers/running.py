@@ -78,7 +78,7 @@ class RunningServer:
             raise
 
     def requests(self) -> list[RequestRecord]:
-        """Return the last 10 000 requests, oldest first."""
+        """Return the last requests, 10 000 at most, oldest first."""
         return self._log.records()
 
     def environment(self) -> dict[str, str]:

@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 _PART = 64 * 1024
-MAX_CONNECTIONS = 128
+# Each is three open files of the process that plays the episode, which may play others beside it.
+MAX_CONNECTIONS = 64
 _Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
