@@ -17,6 +17,8 @@ from infra.inputs import (
     pymatgen_tables,
     pymatgen_vasp,
     xps,
+    xps_fits,
+    xps_regions,
 )
 
 ROOT = Path(__file__).resolve().parents[2] / "taskdefs" / "mattoolbench"
@@ -24,7 +26,12 @@ ROOT = Path(__file__).resolve().parents[2] / "taskdefs" / "mattoolbench"
 
 def everything() -> dict[str, bytes]:
     """Return every generated input: path below ``taskdefs/mattoolbench`` -> content."""
-    domains = {"xps": xps.files(), "figures": figures.files(), "mixed": mixed.files(), "mp": mp.files()}
+    domains = {
+        "xps": xps.files() | xps_regions.files() | xps_fits.files(),
+        "figures": figures.files(),
+        "mixed": mixed.files(),
+        "mp": mp.files(),
+    }
     domains["pymatgen"] = (
         pymatgen.files()
         | pymatgen_cells.files()

@@ -19,9 +19,8 @@ SILICON_SPLITTING = 0.61
 SILICON_SI2P = (Line(99.36, 6400.0, 0.52), Line(99.36 + SILICON_SPLITTING, 3200.0, 0.52), Line(103.42, 1850.0, 1.46))
 
 
-def _region(
-    lines: tuple[Line, ...], span: Span, ends: tuple[float, float], seed: int, header: tuple[str, ...]
-) -> bytes:
+def region(lines: tuple[Line, ...], span: Span, ends: tuple[float, float], seed: int, header: tuple[str, ...]) -> bytes:
+    """Return a region with a Shirley background between `ends`, counts, as text of two columns."""
     x = axis(*span)
     signal = profile(x, lines)
     return two_columns(x, count(signal + shirley(x, signal, *ends), seed), header)
@@ -33,7 +32,7 @@ def _charged(lines: tuple[Line, ...]) -> tuple[Line, ...]:
 
 def oxygen(*, corrected: bool) -> bytes:
     """Return the O 1s region as measured, or the same counts on the true energy axis (gold)."""
-    text = _region(
+    text = region(
         _charged(OXIDE_O1S),
         (526.0, 540.0, 0.1),
         (900.0, 2750.0),
@@ -49,14 +48,14 @@ def oxygen(*, corrected: bool) -> bytes:
 def files() -> dict[str, bytes]:
     """Return inputs and gold: path below ``taskdefs/mattoolbench/xps`` -> content."""
     return {
-        "c1s-two-components/inputs/c1s_polymer.xy": _region(
+        "c1s-two-components/inputs/c1s_polymer.xy": region(
             POLYMER_C1S,
             (279.0, 293.0, 0.1),
             (620.0, 1980.0),
             20260101,
             ("region C 1s, Al K-alpha, pass energy 20 eV, 8 sweeps", "binding energy (eV)  counts"),
         ),
-        "charge-correction/inputs/c1s.xy": _region(
+        "charge-correction/inputs/c1s.xy": region(
             _charged(CARBON_C1S),
             (281.0, 294.0, 0.1),
             (520.0, 1310.0),
@@ -65,7 +64,7 @@ def files() -> dict[str, bytes]:
         ),
         "charge-correction/inputs/o1s.xy": oxygen(corrected=False),
         "charge-correction/gold/o1s_true.xy": oxygen(corrected=True),
-        "si2p-doublet/inputs/si2p.xy": _region(
+        "si2p-doublet/inputs/si2p.xy": region(
             SILICON_SI2P,
             (96.0, 107.5, 0.05),
             (260.0, 700.0),
