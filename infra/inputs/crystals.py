@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from infra.inputs.texts import text_file
+
 Array = NDArray[np.float64]
 Site = tuple[str, Sequence[float] | Array]
 
@@ -48,7 +50,7 @@ def cif(name: str, formula: str, lengths: Sequence[float], angles: Sequence[floa
     rows = [f"data_{name}", f"_chemical_formula_sum   '{formula}'"]
     rows += [f"_cell_length_{axis}   {length:.5f}" for axis, length in zip("abc", lengths, strict=True)]
     rows += [f"_cell_angle_{axis}   {angle:g}" for axis, angle in zip(("alpha", "beta", "gamma"), angles, strict=True)]
-    return ("\n".join([*rows, *rest]) + "\n").encode("utf-8")
+    return text_file([*rows, *rest])
 
 
 def operations(symmetry: Sequence[str]) -> list[str]:
@@ -85,4 +87,4 @@ def poscar(title: str, cell: Array, sites: Sequence[Site], *, grouped: bool = Tr
     rows = [title, "1.0", *(" ".join(f"{value:.10f}" for value in vector) for vector in cell)]
     rows += [" ".join(element for element, _ in runs), " ".join(str(count) for _, count in runs), "Direct"]
     rows += [" ".join(f"{value % 1.0:.10f}" for value in place) for _, place in sites]
-    return ("\n".join(rows) + "\n").encode("utf-8")
+    return text_file(rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from infra.inputs.spectra import Line, axis, count, profile
+from infra.inputs.texts import text_file
 
 # A titania film on silicon, Cu K-alpha: anatase (101), (004), (200), and the substrate's (400) far above them.
 SUBSTRATE = Line(69.13, 61000.0, 0.16)
@@ -25,7 +26,7 @@ def thin_film_pattern() -> bytes:
     rows = ["Messprotokoll 14-031;Cu K-alpha;Schrittzeit 2 s", "two_theta;as_deposited;annealed", "deg;counts;counts"]
     for angle, first, second in zip(x, deposited, annealed, strict=True):
         rows.append(f"{angle:.2f};{first};{second}".replace(".", ","))
-    return ("\n".join(rows) + "\n").encode("utf-8")
+    return text_file(rows)
 
 
 def cycling() -> bytes:
@@ -36,7 +37,7 @@ def cycling() -> bytes:
         capacity = FIRST_CAPACITY - FADE * np.sqrt(cycle - 1) + rng.normal(0.0, 0.35)
         efficiency = 99.55 - 11.0 * np.exp(-(cycle - 1) / 1.1) + rng.normal(0.0, 0.06)
         rows.append(f"{cycle},{capacity:.2f},{'' if cycle in LOST_CYCLES else format(efficiency, '.2f')}")
-    return ("\n".join(rows) + "\n").encode("utf-8")
+    return text_file(rows)
 
 
 def files() -> dict[str, bytes]:

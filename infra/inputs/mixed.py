@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from infra.inputs.spectra import Line, axis, count, profile, two_columns
+from infra.inputs.texts import text_file
 
 CU_K_ALPHA_1 = 1.54056  # Å
 ANATASE_A, ANATASE_C, ANATASE_Z = 3.7845, 9.5143, 0.2081  # Å, Å, oxygen's free coordinate
@@ -74,7 +75,7 @@ def silicon_profile() -> bytes:
     heights = silicon_heights()
     lines = [Line(two_theta(hkl, SILICON_A, SILICON_A), heights[hkl], PROFILE_FWHM) for hkl in SILICON_SEEN]
     rows = [f"{angle:.2f} {value:.1f}" for angle, value in zip(x, profile(x, lines), strict=True)]
-    return ("\n".join(rows) + "\n").encode("utf-8")
+    return text_file(rows)
 
 
 def _cif(name: str, formula: str, a: float, c: float, sites: Sequence[Site]) -> bytes:
@@ -86,7 +87,7 @@ def _cif(name: str, formula: str, a: float, c: float, sites: Sequence[Site]) -> 
     rows += ["_symmetry_equiv_pos_as_xyz", "'x, y, z'", "loop_", "_atom_site_label", "_atom_site_type_symbol"]
     rows += [f"_atom_site_fract_{coordinate}" for coordinate in "xyz"]
     rows += [f"{element}{n} {element} {x:.4f} {y:.4f} {z:.4f}" for n, (element, x, y, z) in enumerate(sites, start=1)]
-    return ("\n".join(rows) + "\n").encode("utf-8")
+    return text_file(rows)
 
 
 def anatase_cif() -> bytes:

@@ -19,6 +19,7 @@ import math
 import numpy as np
 
 from infra.inputs.crystals import Array, Site, all_atoms, box, cif, distances, operations, poscar
+from infra.inputs.texts import text_file
 
 CU_K_ALPHA_1 = 1.54056  # Å
 WURTZITE_A, WURTZITE_C, WURTZITE_U = 3.121, 4.998, 0.3805  # Å, Å, nitrogen's free coordinate
@@ -154,7 +155,7 @@ def solution_lines() -> bytes:
     """
     rows = ["h,k,l,two_theta"]
     rows += [f"{h},{k},{ell},{angle:.3f}" for h, k, ell, angle, size in powder_lines(20, 80) if size >= 4]
-    return ("\n".join(rows) + "\n").encode("utf-8")
+    return text_file(rows)
 
 
 # -- relaxing-octahedra ----------------------------------------------------------------------------------------------
@@ -202,7 +203,7 @@ def troubled_poscar() -> bytes:
     rows.append("")
     rng = np.random.default_rng(20260402)
     rows += [" ".join(f"{value:15.8E}" for value in rng.normal(0.0, 1e-3, 3)) for _ in sites]
-    return ("\n".join(rows) + "\n").encode("utf-8")
+    return text_file(rows)
 
 
 def octahedra() -> bytes:
@@ -215,7 +216,7 @@ def octahedra() -> bytes:
             near = distances(cell, np.asarray(place), oxygen)
             bonds = near[near < BOND_LIMIT]
             rows.append(f"{number},{bonds.size},{bonds.min():.4f},{bonds.mean():.4f},{bonds.max():.4f}")
-    return ("\n".join(rows) + "\n").encode("utf-8")
+    return text_file(rows)
 
 
 # -- hidden-chalcopyrite ---------------------------------------------------------------------------------------------

@@ -11,12 +11,12 @@ Where each answer comes from:
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
 
 from infra.inputs.crystals import Array, Site, all_atoms, box, cif, distances, lengths_and_angles, poscar
+from infra.inputs.texts import json_file, text_file
 
 TELLURIDE_A, TELLURIDE_C = 4.1964, 29.9128  # Å, hexagonal axes
 TELLURIDE_Z = {"Sb": 0.3948, "Te": 0.2104}  # along c; selenium lies at the origin
@@ -47,10 +47,6 @@ SLAB_LAYERS = 7  # ZrO2, BaO, ZrO2 ... ZrO2
 VACUUM = 15.0  # Å between the outermost layers of neighbouring slabs
 
 
-def _json(value: object) -> bytes:
-    return (json.dumps(value, indent=2) + "\n").encode("utf-8")
-
-
 # -- rhombohedral-cell -----------------------------------------------------------------------------------------------
 
 
@@ -71,7 +67,7 @@ def rhombohedral() -> bytes:
     ratio = TELLURIDE_C / TELLURIDE_A
     edge = math.sqrt(TELLURIDE_A**2 / 3 + TELLURIDE_C**2 / 9)
     angle = 2 * math.degrees(math.asin(3 / (2 * math.sqrt(3 + ratio**2))))
-    return _json({"a": round(edge, 5), "alpha": round(angle, 5)})
+    return json_file({"a": round(edge, 5), "alpha": round(angle, 5)})
 
 
 # -- skewed-cell-distances -------------------------------------------------------------------------------------------
@@ -100,7 +96,7 @@ def _labels(pair: tuple[int, int]) -> str:
 
 def skewed_pairs() -> bytes:
     """Return the pairs whose distances are asked for, by label."""
-    return ("\n".join(["first,second", *map(_labels, SKEWED_PAIRS)]) + "\n").encode("utf-8")
+    return text_file(["first,second", *map(_labels, SKEWED_PAIRS)])
 
 
 def skewed_distances() -> bytes:
@@ -111,7 +107,7 @@ def skewed_distances() -> bytes:
     for one, other in SKEWED_PAIRS:
         nearest = distances(cell, places[one - 1], places[other - 1][None, :], 7).min()
         rows.append(f"{_labels((one, other))},{nearest:.4f}")
-    return ("\n".join(rows) + "\n").encode("utf-8")
+    return text_file(rows)
 
 
 # -- kspacing-mesh ---------------------------------------------------------------------------------------------------
@@ -161,13 +157,13 @@ def strain_tensors() -> dict[str, Array]:
 
 def strains() -> bytes:
     """Return the strain tensors as JSON, rows of numbers."""
-    return _json({name: [[round(float(x), 6) for x in row] for row in e] for name, e in strain_tensors().items()})
+    return json_file({name: [[round(float(x), 6) for x in row] for row in e] for name, e in strain_tensors().items()})
 
 
 def strained_groups() -> bytes:
     """Return the space-group number of each strained crystal, as CSV."""
     rows = ["strain,space_group", *(f"{name},{group}" for name, (_, group) in STRAINS.items())]
-    return ("\n".join(rows) + "\n").encode("utf-8")
+    return text_file(rows)
 
 
 # -- perovskite-slab -------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ import numpy as np
 from scipy.special import erfc
 
 from infra.inputs.crystals import Array, Site, all_atoms, box, cif, distances, operations, poscar
+from infra.inputs.texts import text_file
 
 NICKEL_A, HOP_IMAGES, HOP_WANTED = 3.5184, 5, 2  # Å; images between the ends; the one that is asked for, from the start
 
@@ -165,7 +166,7 @@ def duplicates() -> bytes:
     for name in sorted(ENTRIES):
         first.setdefault(ENTRIES[name][0], name)
     rows = ["name,same_as", *(f"{name},{first[crystal]}" for name, (crystal, _) in ENTRIES.items())]
-    return ("\n".join(rows) + "\n").encode("utf-8")
+    return text_file(rows)
 
 
 # -- divacancy-classes -----------------------------------------------------------------------------------------------
@@ -212,7 +213,7 @@ def pair_classes() -> list[tuple[float, int]]:
 def divacancies() -> bytes:
     """Return the classes as CSV."""
     rows = ["distance,pairs", *(f"{distance:.4f},{pairs}" for distance, pairs in pair_classes())]
-    return ("\n".join(rows) + "\n").encode("utf-8")
+    return text_file(rows)
 
 
 # -- lowest-ewald-order ----------------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ Where each answer comes from:
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 
@@ -18,6 +17,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from infra.inputs.crystals import Array
+from infra.inputs.texts import json_file, text_file
 
 FIXED = {"Li": 1, "Na": 1, "Ca": 2, "Sr": 2, "Ba": 2, "La": 3, "Al": 3, "P": 5, "O": -2, "F": -1}
 REDOX = ("Mn", "Fe", "Co", "Ni")
@@ -79,7 +79,7 @@ WINDOW_OF = "CaMn2O4-marokite"
 
 def samples() -> bytes:
     """Return the samples and their formulas, as CSV."""
-    return ("\n".join(["sample,formula", *(f"{name},{text}" for name, (text, _) in SAMPLES.items())]) + "\n").encode()
+    return text_file(["sample,formula", *(f"{name},{text}" for name, (text, _) in SAMPLES.items())])
 
 
 def valences() -> bytes:
@@ -89,7 +89,7 @@ def valences() -> bytes:
         charge = sum(FIXED[element] * amount for element, amount in amounts.items() if element not in REDOX)
         metals = sum(amount for element, amount in amounts.items() if element in REDOX)
         rows.append(f"{name},{-charge / metals:.4f}")
-    return ("\n".join(rows) + "\n").encode("utf-8")
+    return text_file(rows)
 
 
 # -- dihedral-scan ---------------------------------------------------------------------------------------------------
@@ -138,14 +138,14 @@ def scan() -> bytes:
         rows += [str(len(atoms)), f"frame {number}  E = {SCAN_LOWEST + energy / HARTREE:.8f} hartree"]
         for element, place in (atoms[index] for index in order):
             rows.append(f"{element:2s}" + "".join(f" {value:12.6f}" for value in place @ turn + shift))
-    return ("\n".join(rows) + "\n").encode("utf-8")
+    return text_file(rows)
 
 
 def scan_table() -> bytes:
     """Return the size of the dihedral angle (degrees) and the energy above the lowest (kJ/mol) of each frame."""
     rows = ["frame,dihedral,energy"]
     rows += [f"{number},{abs(dihedral):.2f},{energy:.3f}" for number, (dihedral, energy) in enumerate(SCAN, start=1)]
-    return ("\n".join(rows) + "\n").encode("utf-8")
+    return text_file(rows)
 
 
 # -- oxygen-window ---------------------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def energies() -> bytes:
         total = units * (heat + sum(ELEMENTS[element] * count for element, count in amounts.items()))
         cell = " ".join(f"{element}{count * units}" for element, count in amounts.items())
         rows.append(f"{name},{cell},{total:.6f}")
-    return ("\n".join(rows) + "\n").encode("utf-8")
+    return text_file(rows)
 
 
 def window(without: str | None = None) -> tuple[float, float]:
@@ -199,7 +199,7 @@ def window(without: str | None = None) -> tuple[float, float]:
 def oxygen_window() -> bytes:
     """Return both ends, eV."""
     low, high = window()
-    return (json.dumps({"min": round(low, 5), "max": round(high, 5)}, indent=2) + "\n").encode("utf-8")
+    return json_file({"min": round(low, 5), "max": round(high, 5)})
 
 
 def files() -> dict[str, bytes]:

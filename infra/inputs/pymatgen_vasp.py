@@ -11,13 +11,12 @@ The files follow VASP 5.4's layout, cut down to what their readers need. Where e
 from __future__ import annotations
 
 import itertools
-import json
 import re
-from collections.abc import Sequence
 
 import numpy as np
 
 from infra.inputs.crystals import Array, Site, box, poscar
+from infra.inputs.texts import json_file, text_file
 
 # Runs of atoms as the POSCAR lists them, with the moments of a converged run, µB.
 MOMENT_RUNS: tuple[tuple[str, tuple[float, ...]], ...] = (
@@ -43,14 +42,6 @@ MONOCLINIC = {
 VASP_ORDER = (1, 2, 3, 6, 4, 5)  # XX YY ZZ XY YZ ZX
 
 
-def _json(value: object) -> bytes:
-    return (json.dumps(value, indent=2) + "\n").encode("utf-8")
-
-
-def _lines(rows: Sequence[str]) -> bytes:
-    return ("\n".join(rows) + "\n").encode("utf-8")
-
-
 # -- moments-after-sorting -------------------------------------------------------------------------------------------
 
 
@@ -73,7 +64,7 @@ def mixed_incar() -> bytes:
     words = [f"{count}*{moment:g}" if count > 1 else f"{moment:g}" for moment, count in runs]
     rows = ["SYSTEM = layered oxide", "ENCUT = 520", "ISPIN = 2", "ISMEAR = 0", "SIGMA = 0.05", "EDIFF = 1E-6"]
     rows += ["LORBIT = 11", "MAGMOM = " + " ".join(words), "IBRION = 2", "NSW = 99", "ISIF = 3"]
-    return _lines(rows)
+    return text_file(rows)
 
 
 def sorted_moments() -> list[float]:
@@ -248,7 +239,7 @@ def vasprun() -> bytes:
         rows += _states() if number == len(steps) else []
         rows.append(" </calculation>")
     rows += [*_structure(steps[-1], " ", "finalpos"), "</modeling>"]
-    return _lines(rows)
+    return text_file(rows)
 
 
 def relaxation_record() -> bytes:
@@ -258,7 +249,7 @@ def relaxation_record() -> bytes:
         force = np.linalg.norm(np.asarray(step["forces"]), axis=1).max()
         pressure = np.trace(np.asarray(step["stress"])) / 3 / 10  # 10 kbar are 1 GPa
         rows.append(f"{number},{float(np.asarray(step['e_0_energy'])):.6f},{force:.4f},{pressure:.4f}")
-    return _lines(rows)
+    return text_file(rows)
 
 
 # -- gap-of-two-spins ------------------------------------------------------------------------------------------------
@@ -291,7 +282,7 @@ def eigenval() -> bytes:
             filled = [1.0 if band < electrons else 0.0 for electrons in GAP_ELECTRONS]
             values = "".join(f"  {value:12.6f}" for value in energies[:, at, band])
             rows.append(f"  {band + 1:4d}{values}" + "".join(f"  {value:9.6f}" for value in filled))
-    return _lines(rows)
+    return text_file(rows)
 
 
 def two_spin_gap() -> bytes:
@@ -300,7 +291,7 @@ def two_spin_gap() -> bytes:
     filled = np.array([energies[spin, :, count - 1] for spin, count in enumerate(GAP_ELECTRONS)])
     empty = np.array([energies[spin, :, count] for spin, count in enumerate(GAP_ELECTRONS)])
     top, bottom = filled.max(axis=0), empty.min(axis=0)
-    return _json(
+    return json_file(
         {
             "gap": round(float(bottom.min() - top.max()), 6),
             "vertical_gap": round(float((empty - filled).min()), 6),
@@ -351,7 +342,7 @@ def outcar() -> bytes:
         "                  Total CPU time used (sec):    18642.117",
         "                         Elapsed time (sec):    18710.482",
     ]
-    return _lines(rows)
+    return text_file(rows)
 
 
 def elastic_moduli() -> bytes:
@@ -368,7 +359,7 @@ def elastic_moduli() -> bytes:
     shear_r = 15 / (4 * np.trace(s[:3, :3]) - 4 * off_s + 3 * np.trace(s[3:, 3:]))
     v = np.array([0.5, 0.5, 0.0, 0.0, 0.0, 0.5])
     found = {"bulk": (bulk_v + bulk_r) / 2, "shear": (shear_v + shear_r) / 2, "young_110": 1 / (v @ s @ v)}
-    return _json({name: round(float(value), 4) for name, value in found.items()})
+    return json_file({name: round(float(value), 4) for name, value in found.items()})
 
 
 def files() -> dict[str, bytes]:
