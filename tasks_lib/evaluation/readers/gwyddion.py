@@ -24,7 +24,7 @@ LONGEST_CALL = 20_000
 """A longer line of a log is not taken apart, characters."""
 _CHANNEL = re.compile(r"/(\d{1,9})/data")
 _GRAPH = re.compile(r"/0/graph/graph/(\d{1,9})")
-_LINE = re.compile(r"(\w+)::(\w+)\((.*)\)@([^()@]*)", re.DOTALL)
+_LINE = re.compile(r"(\w+)::([\w-]+)\((.*)\)@([^()@]*)", re.DOTALL)
 _ARGUMENT = re.compile(r'\s*([\w.:/-]+)=("(?:[^"\\]|\\.)*"|[^,"]*)(?:,|$)')
 _CORNERS = {"line": 4, "rectangle": 4, "ellipse": 4, "point": 2, "pointer": 2, "axis": 1, "lattice": 4}
 

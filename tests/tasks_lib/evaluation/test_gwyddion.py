@@ -175,6 +175,7 @@ def test_lines_of_the_log() -> None:
         "function": "load",
         "arguments": {"name": 'a, b="c".txt', "n": -3, "x": 1e-9, "on": True},
     }
+    assert read_log_line("proc::facet-level()@2026-01-02 03:04:05Z")["function"] == "facet-level"
     assert read_log_line("free text")["function"] == "free text"
     assert read_log_line("proc::f(" + "a" * 10**6 + ")@x")["arguments"] == {}
 
