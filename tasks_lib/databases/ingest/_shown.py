@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
+from tasks_lib.databases._keys import without_keys
+
 _LONGEST = 120
-_KEY = re.compile(r"((?:api[_-]?key|x-api-key)=)[^&]*", re.IGNORECASE)
 
 
 def shown(value: Any) -> str:
@@ -21,4 +21,4 @@ def shown(value: Any) -> str:
 
 def without_key(url: str) -> str:
     """Return an address with the values of keys removed, cut at 500 characters."""
-    return _KEY.sub(r"\1removed", url)[:500]
+    return without_keys(url)[:500]

@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from tasks_lib.databases._outbound import LARGEST_BODY, MOST_REDIRECTS, client_for
 from tasks_lib.databases.ingest.replies import Reply
 from tasks_lib.records.errors import ConfigurationError
 
-LARGEST_BODY = 64 * 2**20
 _LONGEST_WAIT = 30.0
 _TRIES = 3
 _PASSES = (429, 502, 503, 504)
@@ -48,9 +48,7 @@ class Fetcher:
         self._place = (parts.hostname, port)
         self._seconds = seconds
         headers = {"X-API-KEY": api_key} if api_key else {}
-        # A lab's proxy and certificates come from the environment; a database on loopback needs none of them.
-        there = parts.hostname not in {"127.0.0.1", "::1", "localhost"}
-        self._client = httpx.Client(headers=headers, timeout=httpx.Timeout(seconds, connect=10.0), trust_env=there)
+        self._client = client_for(parts.hostname, seconds, headers)
 
     def __call__(self, url: str) -> Reply:
         """Get one address; what passes by itself (429 and 5xx of gateways) is asked again, up to three times."""
@@ -64,7 +62,7 @@ class Fetcher:
 
     def _once(self, url: str) -> tuple[Reply, float | None]:
         began = time.monotonic()
-        for _ in range(5):
+        for _ in range(MOST_REDIRECTS):
             try:
                 parts = urlsplit(url)
                 if (parts.hostname, parts.port) != self._place and not self._same_host(url):
@@ -76,7 +74,7 @@ class Fetcher:
                     return self._read(url, answer, began)
             except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ValueError) as error:
                 return Reply(url, 0, b"", f"{type(error).__name__}: {error}"[:200]), None
-        return Reply(url, 0, b"", "more than five redirects"), None
+        return Reply(url, 0, b"", f"more than {MOST_REDIRECTS} redirects"), None
 
     def _same_host(self, url: str) -> bool:
         # From http to https the port changes with the scheme.

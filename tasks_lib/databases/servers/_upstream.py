@@ -11,12 +11,10 @@ from urllib.parse import unquote, urlsplit
 
 import httpx
 
+from tasks_lib.databases._outbound import LARGEST_BODY, MOST_REDIRECTS, client_for
 from tasks_lib.records.errors import ConfigurationError
 
-LARGEST_BODY = 64 * 2**20
 SECONDS = 120.0
-_REDIRECTS = 5
-_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 # Passed on to the upstream; everything else that a client sends (keys, cookies, signatures) stays here.
 _ASKED = ("accept", "content-type", "range", "user-agent")
 # Passed on to the client; lengths and encodings are this side's own.
@@ -74,9 +72,7 @@ class Upstream:
         self._parts = urlsplit(self.base)
         self._secret = check_sendable(api_key) if api_key else ""
         self._key = {"X-API-KEY": self._secret} if self._secret else {}
-        # A lab's proxy and certificates come from the environment; a database on loopback needs none of them.
-        there = self._parts.hostname not in _LOOPBACK
-        self._client = httpx.Client(timeout=httpx.Timeout(SECONDS / 2, connect=10.0), trust_env=there)
+        self._client = client_for(self._parts.hostname, SECONDS / 2)
 
     def ask(self, method: str, path: str, query: str, headers: dict[str, str], body: bytes) -> Answer:
         """Ask for a path below the base address.
@@ -101,7 +97,7 @@ class Upstream:
         sent |= {"accept-encoding": "identity", **self._key}
         url = f"{self.base}{path}" + (f"?{query}" if query else "")
         deadline = time.monotonic() + SECONDS
-        for _ in range(_REDIRECTS):
+        for _ in range(MOST_REDIRECTS):
             try:
                 with self._client.stream(method, url, headers=sent, content=body or None) as reply:
                     if not (reply.is_redirect and reply.next_request is not None):
@@ -112,7 +108,7 @@ class Upstream:
             if method == "POST" or not self._is_own(following):
                 return Answer(None, problem=f"the upstream leads to {following[:200]}, which is not asked")
             url = following
-        return Answer(None, problem=f"more than {_REDIRECTS} redirects")
+        return Answer(None, problem=f"more than {MOST_REDIRECTS} redirects")
 
     def _without_key(self, answer: Answer) -> Answer:
         """Take the key out of what an upstream repeats of it: errors name headers, and debug pages show them all."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Self
+
+from tasks_lib.records.errors import ConfigurationError
 
 
 class Dialect(StrEnum):
@@ -11,6 +14,21 @@ class Dialect(StrEnum):
     MATERIALS_PROJECT = "mp"
     OQMD = "oqmd"
     OPTIMADE = "optimade"
+
+    @classmethod
+    def named(cls, name: str) -> Self:
+        """Return the dialect of that name.
+
+        Raises
+        ------
+        ConfigurationError
+            If there is none.
+        """
+        try:
+            return cls(name)
+        except ValueError as error:
+            msg = f"a dialect is one of {', '.join(cls)}, got {name!r}: choose one of them"
+            raise ConfigurationError(msg) from error
 
     @property
     def service(self) -> str:

@@ -28,6 +28,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from tasks_lib.databases._keys import KEY_NAME
 from tasks_lib.databases.servers._dialects import OPEN_DATA, client_environment
 from tasks_lib.databases.servers._edge import LONGEST_BODY, LONGEST_QUERY
 from tasks_lib.databases.servers._links import turned
@@ -42,7 +43,6 @@ from tasks_lib.records.errors import ConfigurationError
 
 # Searching by a structure is the one question that the client of the Materials Project sends with a body.
 _POSTED = re.compile(r"/materials/(?:[a-z_]+/)?find_structure/?")
-_ACTS_AS_KEY = re.compile(r"api[_-]?key|x-api-key", re.IGNORECASE)
 # Of one stage. Beyond it the client is refused, for what an agent does too much of is its own affair.
 MOST_REPLIES = 10_000
 LARGEST_SUM = 512 * 2**20
@@ -317,11 +317,7 @@ def relay(
     HarnessTimeoutError
         If the relay does not answer within 30 s.
     """
-    try:
-        spoken = Dialect(dialect)
-    except ValueError as error:
-        msg = f"a dialect is one of {', '.join(Dialect)}, got {dialect!r}: choose one of them"
-        raise ConfigurationError(msg) from error
+    spoken = Dialect.named(dialect)
     bases = [upstream] if isinstance(upstream, str) else list(upstream)
     if not bases or (len(bases) > 1 and spoken is not Dialect.OPTIMADE):
         msg = f"dialect {spoken.value!r} is relayed from one address, optimade from several, got {bases}: mend it"
@@ -379,9 +375,9 @@ def _raw_path(request: Request) -> str:
 
 def _without_keys(query: str) -> str:
     """Return a query without parameters that may be keys: the relay's own key is nothing to the upstream."""
-    if not _ACTS_AS_KEY.search(query):
+    if not KEY_NAME.search(query):
         return query
-    return urlencode([pair for pair in parse_qsl(query, keep_blank_values=True) if not _ACTS_AS_KEY.fullmatch(pair[0])])
+    return urlencode([pair for pair in parse_qsl(query, keep_blank_values=True) if not KEY_NAME.fullmatch(pair[0])])
 
 
 def _error(status: int, detail: str) -> Response:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections import deque
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TextIO
 
 from pydantic import Field
 
+from tasks_lib.databases._keys import without_keys
 from tasks_lib.records import Record, UtcTime
 
 _KEPT = 10_000
@@ -17,7 +17,6 @@ _KEPT_CHARACTERS = 8_000_000
 _METHOD_CHARACTERS = 20
 _PATH_CHARACTERS = 1_000
 _QUERY_CHARACTERS = 4_000
-_KEY_IN_QUERY = re.compile(r"((?:api[_-]?key|x-api-key)=)[^&]*", re.IGNORECASE)
 
 
 class RequestRecord(Record):
@@ -89,4 +88,4 @@ def _length(record: RequestRecord) -> int:
 
 def clean_query(raw: bytes) -> str:
     """Return a query string that is safe to keep: keys removed, length bounded."""
-    return _KEY_IN_QUERY.sub(r"\1removed", raw.decode("latin-1"))[:_QUERY_CHARACTERS]
+    return without_keys(raw.decode("latin-1"))[:_QUERY_CHARACTERS]

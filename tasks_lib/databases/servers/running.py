@@ -136,11 +136,7 @@ def start(
     HarnessTimeoutError
         If the server does not answer within 30 s.
     """
-    try:
-        spoken = Dialect(dialect)
-    except ValueError as error:
-        msg = f"a dialect is one of {', '.join(Dialect)}, got {dialect!r}: choose one of them"
-        raise ConfigurationError(msg) from error
+    spoken = Dialect.named(dialect)
     faults = faults or FaultSettings()
     faults.check(spoken)
     if spoken is Dialect.MATERIALS_PROJECT:
