@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 from tasks_lib.agents.guess.textbook import Material, atoms
 
@@ -35,18 +36,21 @@ _CELLS: dict[str, tuple[Place, ...]] = {
         (0, 0.0, 0.0, 0.0), (1, 0.5, 0.5, 0.5), (2, 0.5, 0.5, 0.0), (2, 0.5, 0.0, 0.5), (2, 0.0, 0.5, 0.5),
     ),
 }  # fmt: skip
-_COUNTS = {
-    "rutile": (1, 2), "fluorite": (1, 2), "perovskite": (1, 1, 3), "zincblende": (1, 1), "wurtzite": (1, 1),
-    "rocksalt": (1, 1), "cscl": (1, 1), "fcc": (1,), "bcc": (1,), "hcp": (1,), "diamond": (1,),
-}  # fmt: skip
 _HEXAGONAL = frozenset({"hcp", "wurtzite", "corundum", "molybdenite", "delafossite"})
+
+
+def _counts(cell: tuple[Place, ...]) -> tuple[int, ...]:
+    """Return the atoms of each kind in a formula unit."""
+    atoms_of = Counter(kind for kind, *_ in cell)
+    units = math.gcd(*atoms_of.values())
+    return tuple(count // units for _, count in sorted(atoms_of.items()))
 
 
 def _sites(known: Material) -> list[tuple[str, float, float, float]]:
     """Return symbol and fractional coordinates; where the prototype does not suit, one formula unit on a grid."""
     wanted = atoms(known.formula) or {"Si": 1}
     cell = _CELLS.get(known.prototype)
-    if cell is not None and _COUNTS[known.prototype] == tuple(wanted.values()):
+    if cell is not None and _counts(cell) == tuple(wanted.values()):
         symbols = list(wanted)
         return sorted(
             ((symbols[kind], x % 1, y % 1, z % 1) for kind, x, y, z in cell), key=lambda s: symbols.index(s[0])

@@ -138,7 +138,7 @@ def guess(name: str, know: Knowledge, number: int = 0) -> Json:
         return "FM" if "Fe" in subject.formula else "NM"
     if words & {"provider", "database"}:
         return know.draw.choice(("mp", "oqmd", "crystals"))
-    if words & {"prototype", "structure"} and "type" in words | {"type"} and "number" not in words:
+    if words & {"prototype", "structure"} and "number" not in words:
         return subject.prototype
     if words & {"stable", "is", "has", "direct"}:
         return True
