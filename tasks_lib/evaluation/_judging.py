@@ -272,7 +272,7 @@ def brief(value: Json, depth: int = 4) -> Json:
         cut = {
             str(key)[:100]: brief(value[key], depth - 1)
             for key in sorted(value, key=str)[:LONGEST_LIST]
-            if key != "grey"
+            if key not in ("grey", "pixels")
         }
         return cut if more <= 0 else {**cut, "…": f"and {more} more"}
     return clean_json(value)

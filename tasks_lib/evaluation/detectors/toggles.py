@@ -12,7 +12,7 @@ from scipy import ndimage
 from tasks_lib.evaluation.detectors.pixels import Box, Pixels, boxes_of, commonest, cut, distance
 
 SMALLEST, LARGEST = 11, 30
-"""Sides of a check box, pixels; a smaller shape, or one lower than 0.76 of the label, is a letter."""
+"""Sides of a check box, pixels; a smaller shape, or one lower than 0.58 of the label, is a letter."""
 OUTLINE = 12
 """A pixel belongs to an outline where a channel differs from the background by more, of 255."""
 INK = 30
@@ -38,9 +38,10 @@ def find_toggle(pixels: Pixels, label: Box, side: Literal["left", "right"] = "le
 
     Accuracy, by ``test_detectors_toggles``: kind and state of at least 0.99 of 600 drawn ones (a line with a tick,
     filled with a light tick, a bevel with a cross, square and round, on light and dark; 12 to 20 pixels and not lower
-    than 0.85 of the label), of at least 0.97 where the label's box is off by up to 3 pixels, and of all 20 on screens
-    of Gwyddion and Fityk. A filled square or circle without a mark on it is read as off, a capital O just before the
-    label as a radio button that is off. It does not see whether the button can be used.
+    than 0.85 of the label), of at least 0.97 where the label's box is off by up to 3 pixels, and of all 22 on screens
+    of Gwyddion and Fityk. A filled square or circle without a mark on it is read as off; where there is no button, a
+    capital O or D of more than 11 pixels beside the place is taken for one. It does not see whether the button can be
+    used.
 
     Parameters
     ----------
@@ -60,15 +61,17 @@ def find_toggle(pixels: Pixels, label: Box, side: Literal["left", "right"] = "le
     reach = round(2.6 * max(height, 14))
     middle = y + height / 2
     top = round(middle - max(1.1 * height, 16))
-    area = (x - reach, top, reach + 4, round(2 * (middle - top)))
+    # OCR may take a tick for a letter, so that the label's box begins with the button.
+    inward = round(1.7 * height)
+    area = (x - reach, top, reach + inward, round(2 * (middle - top)))
     if side == "right":
-        area = (x + width - 4, area[1], reach + 4, area[3])
+        area = (x + width - inward, area[1], reach + inward, area[3])
     part = cut(pixels, area)
     if part.shape[0] < SMALLEST or part.shape[1] < SMALLEST:
         return None
     left, above = max(area[0], 0), max(area[1], 0)
     best: tuple[float, Toggle] | None = None
-    for box, filled in _outlines(part, max(SMALLEST, round(0.76 * height))):
+    for box, filled in _outlines(part, max(SMALLEST, round(0.58 * height))):
         away = abs(box[1] + box[3] / 2 + above - middle)
         if away > 0.45 * max(height, box[3]):
             continue

@@ -1,6 +1,7 @@
 """Getters by name; importing this package registers them."""
 
 from tasks_lib.evaluation.getters import (
+    detected,
     dm,
     documents,
     files,
@@ -15,6 +16,7 @@ from tasks_lib.evaluation.getters import (
 )
 
 __all__ = [
+    "detected",
     "dm",
     "documents",
     "files",

@@ -7,7 +7,7 @@ from tasks_lib.evaluation._context import Context
 from tasks_lib.evaluation._registry import CallError, Seen, Unreadable, getter
 from tasks_lib.evaluation.detectors.pixels import parse_colour
 
-_PARTS = ("format", "width", "height", "dpi", "colours", "ink", "grey")
+_PARTS = ("format", "width", "height", "dpi", "colours", "ink", "grey", "pixels")
 _UNITS = {"width": "px", "height": "px"}
 
 
@@ -20,15 +20,16 @@ def read_image(context: Context, path: str, what: str | None = None) -> Seen:
     what : str or null
         ``format`` (``PNG``, ``JPEG``, ``TIFF``, ``BMP``, ``GIF``, ``WEBP``; by content), ``width`` or ``height`` (px),
         ``dpi``, ``colours`` (number of distinct ones), ``ink`` (share of the pixels that are not background, 0 to 1),
-        ``grey`` (the picture in grey, for ``image-similar``); default: all but the last, as an object.
+        ``grey`` (the picture in grey, for ``image-similar``), ``pixels`` (all of it as it is, for ``region-similar``);
+        default: all but the last two, as an object.
     """
     if what is not None and what not in _PARTS:
         msg = f"what is one of {', '.join(_PARTS)}, got {what!r}"
         raise CallError(msg)
     data = context.read(path)
-    if what == "grey":
-        grey = caged("images.read_grey", data)
-        return Seen(grey, shown={"width": grey["width"], "height": grey["height"]})
+    if what in ("grey", "pixels"):
+        whole = caged(f"images.read_{what}", data)
+        return Seen(whole, shown={"width": whole["width"], "height": whole["height"]})
     found = caged("images.read_image", data)
     return Seen(found if what is None else found[what], unit=_UNITS.get(what or ""))
 

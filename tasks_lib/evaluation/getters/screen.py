@@ -5,6 +5,7 @@ from __future__ import annotations
 from tasks_lib.evaluation import ocr
 from tasks_lib.evaluation._context import Context
 from tasks_lib.evaluation._registry import CallError, Seen, Unreadable, getter
+from tasks_lib.evaluation.detectors.pixels import Box
 from tasks_lib.records import WindowState
 
 
@@ -49,20 +50,39 @@ def read_screen_text(
     engine : str
         ``rapidocr``, ``tesseract`` or ``easyocr``; the last two must be installed where the evaluation runs.
     """
+    _, png = context.screenshot()
+    lines = read_lines(context, png, window, region, engine)
+    return Seen("\n".join(line.text for line in lines if line.confidence >= confidence))
+
+
+def read_lines(
+    context: Context, png: bytes, window: str | None, region: list[int] | None, engine: str
+) -> list[ocr.Line]:
+    """Return the text of a window or region of the final screen, see ``screen-text``."""
     if engine not in ocr.engines():
         msg = f"engine is one of {', '.join(ocr.engines())}, got {engine!r}"
         raise CallError(msg)
+    return ocr.read_screen(png, place(context, window, region), engine)
+
+
+def place(context: Context, window: str | None, region: list[int] | None) -> Box | None:
+    """Return a region in pixels of the screenshot, None for all of it.
+
+    Raises
+    ------
+    Unreadable
+        If no window has the title.
+    CallError
+        If the region is no ``[x, y, width, height]``.
+    """
     if region is not None and len(region) != 4:
         msg = f"region is [x, y, width, height], got {region!r}"
         raise CallError(msg)
-    box = tuple(region) if region is not None else None
-    if window is not None:
-        found = _window(context, window)
-        x, y, width, height = box or (0, 0, found.width, found.height)
-        box = (found.x + x, found.y + y, min(width, found.width - x), min(height, found.height - y))
-    _, png = context.screenshot()
-    lines = ocr.read_screen(png, box, engine)  # type: ignore[arg-type]
-    return Seen("\n".join(line.text for line in lines if line.confidence >= confidence))
+    if window is None:
+        return None if region is None else (region[0], region[1], region[2], region[3])
+    found = _window(context, window)
+    x, y, width, height = region or (0, 0, found.width, found.height)
+    return (found.x + x, found.y + y, min(width, found.width - x), min(height, found.height - y))
 
 
 def _window(context: Context, title: str) -> WindowState:

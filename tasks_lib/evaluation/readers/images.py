@@ -131,3 +131,19 @@ def read_marks(data: bytes, colour: list[int], low: float, high: float) -> dict[
         "highest": [float(shares[first]), float(up[-1])],
         "levels": [round(float(np.median(band)), 5) for band in bands],
     }
+
+
+def read_pixels(data: bytes, most: int = 4_000_000) -> dict[str, Json]:
+    """Return the picture as it is, red, green, blue and opacity, for comparison pixel by pixel.
+
+    Raises
+    ------
+    Unreadable
+        If it is no picture or has more than `most` pixels.
+    """
+    picture = _open(data)
+    if picture.width * picture.height > most:
+        msg = f"the picture has {picture.width} x {picture.height} pixels, more than the {most} that are compared"
+        raise Unreadable(msg)
+    pixels = base64.b64encode(picture.convert("RGBA").tobytes()).decode("ascii")
+    return {"width": picture.width, "height": picture.height, "pixels": pixels}

@@ -10,12 +10,13 @@ from tasks_lib.evaluation.reference import PAGE, main, render
 GETTER_NAMES = {
     "file", "text", "json", "key-value", "table", "structure", "image", "pdf-text", "window-title", "screen-text",
     "fityk-session", "fityk-peaks", "veusz-document", "gwyddion", "tiff",
-    "imagej-roi", "dm", "plot-picture",
+    "imagej-roi", "dm", "dialog", "toggle", "highlighted", "handles", "strokes", "screen-curve", "screen-picture",
+    "plot-picture",
 }  # fmt: skip
 METRIC_NAMES = {
     "exists", "count", "equals", "contains", "matches",
     "members", "number", "number-list", "table-match", "key-values",
-    "set-equals", "structure-match", "image-similar", "at-least", "at-most", "between",
+    "set-equals", "structure-match", "image-similar", "region-similar", "at-least", "at-most", "between",
 }  # fmt: skip
 
 
