@@ -39,7 +39,18 @@ To read it in another way, give the metric the argument `gold_as`, such as `gold
 
 A file that is missing, empty, truncated, of another format, too large or hostile fails the criterion with the reason. A
 wrong name or argument is a fault of the task. A missing value (NaN, null, an empty cell) equals nothing, and a truth
-value is no number.
+value is no number. What cannot be read because of the harness, such as a screenshot that is not there or an OCR engine
+that is not installed, is no failure of the agent: the episode is VOID.
+
+Of a program with a window, read first what it saved or exported, then its window titles, and the final screen only for
+what nothing else says. The functions of `tasks_lib.evaluation.detectors`, on which the getters of the screen rest, say
+how often each is right. A region of the screen is compared with a reference picture, whose transparent pixels do not
+count, like this:
+
+```yaml
+  reads: { getter: screen-picture, arguments: { window: 2D FFT, region: [0, 135, 180, 130] } }
+  compares: { metric: region-similar, gold: output.png, arguments: { gold_as: { getter: image, what: pixels } } }
+```
 """
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tasks_lib.evaluation import GETTERS, METRICS, CallError, Context, Seen, Unreadable
-from tasks_lib.records import WindowState
+from tasks_lib.evaluation import GETTERS, METRICS, CallError, Context, Seen, Unreadable, judge
+from tasks_lib.records import Task, WindowState
 from tasks_lib.records.errors import EvaluatorError
 
 SCREENS = Path(__file__).parents[2] / "fixtures" / "evaluation" / "screens"
@@ -156,6 +156,44 @@ def test_a_region_like_a_reference(screen: Any, see: Any) -> None:
         judge(seen, {"grey": ""})
     with pytest.raises(CallError, match="screen-picture"):
         judge(Seen(1), want.value)
+
+
+def test_a_verdict_by_a_reference_picture(screen: Any) -> None:
+    context = screen("gwyddion-transform")
+    stage = {
+        "id": "main",
+        "modality": "gui",
+        "instruction": "Open the dialog of the transform.",
+        "deliverables": [{"path": "a.gwy", "what": "the image"}],
+    }
+    criterion = {
+        "id": "output",
+        "points": 1,
+        "why": "the modulus alone is chosen",
+        "reads": {"getter": "screen-picture", "arguments": {"window": "2D FFT", "region": [0, 135, 180, 130]}},
+        "compares": {
+            "metric": "region-similar",
+            "gold": "output.png",
+            "arguments": {"gold_as": {"getter": "image", "what": "pixels"}},
+        },
+    }
+    shell = {
+        "id": "transform",
+        "title": "t",
+        "suite": "test",
+        "domain": "test",
+        "modality": "gui",
+        "difficulty": "easy",
+    }
+    task = Task.model_validate(shell | {"stages": [stage], "criteria": [criterion]})
+    files = {"output.png": gold(context, (475, 355, 160, 100))}
+    verdict = judge(task, files, {"main": context.evidence}, context._blob)
+    (record,) = verdict.criteria
+    assert record.passed
+    assert record.evidence == (context.evidence.final.screenshot.sha256,)
+    assert len(verdict.to_json()) < 4000
+    other = gold(screen("gwyddion-marking"), (500, 140, 160, 100))
+    assert not judge(task, {"output.png": other}, {"main": context.evidence}, context._blob).criteria[0].passed
 
 
 def test_a_stage_without_a_screen_is_our_fault(left: Any) -> None:
