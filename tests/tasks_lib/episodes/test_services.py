@@ -6,13 +6,14 @@ import asyncio
 import json
 import shutil
 import socket
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tasks_lib.databases import load
-from tasks_lib.episodes import EpisodeVoidError, Player, plain_phases, run_episode
+from tasks_lib.episodes import EpisodeVoidError, Player, load_work, plain_phases, run_episode
 from tasks_lib.episodes.services import SETTING, Services, database_settings
 from tasks_lib.records import Outcome, Phase, RunManifest, Step, Verdict, VoidReason
 from tasks_lib.store import RunFolder, StageFolder, Store
@@ -55,16 +56,14 @@ def test_an_agent_asks_the_database_and_its_questions_are_kept(store: Store, mak
 
 def test_the_database_ends_with_the_machine(store: Store, make_run: MakeRun, root: Path) -> None:
     manifest = make_run(root)
-    phases = plain_phases()
     ports: list[int] = []
 
     async def act(work: Any, attempt: Any, stage: Any, machine: Any) -> Any:
         ports.extend(machine.provision.facts["endpoints"].values())
         return await plain_phases().act(work, attempt, stage, machine)
 
-    from dataclasses import replace
-
-    asyncio.run(run_episode(store, manifest.run_id, manifest.episodes[0].id, root, replace(phases, act=act)))
+    phases = replace(plain_phases(), act=act)
+    asyncio.run(run_episode(store, manifest.run_id, manifest.episodes[0].id, root, phases))
     assert len(ports) == 1
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", ports[0]), timeout=5).close()
@@ -145,8 +144,6 @@ def test_the_settings_name_the_snapshot_that_is_served() -> None:
 
 
 def test_a_second_end_keeps_the_requests_of_the_first(store: Store, make_run: MakeRun, root: Path) -> None:
-    from tasks_lib.episodes import load_work
-
     manifest = make_run(root)
     work = load_work(store, manifest.run_id, manifest.episodes[0].id, root)
     services = Services(work, work.task.stages[0])
