@@ -45,6 +45,13 @@ def distances(cell: Array, one: Array, others: Array, reach: int = 1) -> Array:
     return np.asarray(np.linalg.norm((wrapped[:, None, :] + images[None, :, :]) @ cell, axis=2))
 
 
+def random_rotation(rng: np.random.Generator) -> Array:
+    """Return a random rotation, from the QR decomposition of a random matrix."""
+    q, r = np.linalg.qr(rng.normal(size=(3, 3)))
+    q = q * np.sign(np.diag(r))
+    return np.asarray(q * np.linalg.det(q))
+
+
 def cif(name: str, formula: str, lengths: Sequence[float], angles: Sequence[float], rest: Sequence[str]) -> bytes:
     """Return a CIF of one block: its cell, then `rest`, line by line."""
     rows = [f"data_{name}", f"_chemical_formula_sum   '{formula}'"]

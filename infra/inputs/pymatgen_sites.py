@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import erfc
 
-from infra.inputs.crystals import Array, Site, all_atoms, box, cif, distances, operations, poscar
+from infra.inputs.crystals import Array, Site, all_atoms, box, cif, distances, operations, poscar, random_rotation
 from infra.inputs.texts import text_file
 
 NICKEL_A, HOP_IMAGES, HOP_WANTED = 3.5184, 5, 2  # Å; images between the ends; the one that is asked for, from the start
@@ -134,20 +134,13 @@ def recut(cell: Array, sites: Sequence[Site], edges: Sequence[Sequence[float]]) 
     return larger @ cell, list(kept.values())
 
 
-def _turned(rng: np.random.Generator) -> Array:
-    """Return a random rotation, from the QR decomposition of a random matrix."""
-    q, r = np.linalg.qr(rng.normal(size=(3, 3)))
-    q = q * np.sign(np.diag(r))
-    return np.asarray(q * np.linalg.det(q))
-
-
 def entries() -> bytes:
     """Return the entries as pymatgen's JSON: turned, shifted, shuffled, atoms shaken by 0.015 Å, cells by 0.1 %."""
     rng = np.random.default_rng(20260433)
     found = []
     for name, (crystal, edges) in ENTRIES.items():
         cell, sites = recut(*CRYSTALS[crystal], edges)
-        cell = cell @ _turned(rng) * (1 + rng.normal(0.0, 0.0007, (3, 1)))
+        cell = cell @ random_rotation(rng) * (1 + rng.normal(0.0, 0.0007, (3, 1)))
         shift = rng.uniform(0.0, 1.0, 3)
         order = rng.permutation(len(sites))
         moved = []

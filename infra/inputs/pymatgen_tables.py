@@ -16,7 +16,7 @@ from collections import Counter
 import numpy as np
 from scipy.optimize import linprog
 
-from infra.inputs.crystals import Array
+from infra.inputs.crystals import Array, random_rotation
 from infra.inputs.texts import json_file, text_file
 
 FIXED = {"Li": 1, "Na": 1, "Ca": 2, "Sr": 2, "Ba": 2, "La": 3, "Al": 3, "P": 5, "O": -2, "F": -1}
@@ -131,9 +131,7 @@ def scan() -> bytes:
     rows: list[str] = []
     for number, (dihedral, energy) in enumerate(SCAN, start=1):
         atoms = butane(dihedral)
-        turn, r = np.linalg.qr(rng.normal(size=(3, 3)))
-        turn = turn * np.sign(np.diag(r))
-        turn *= np.linalg.det(turn)
+        turn = random_rotation(rng)
         shift = rng.normal(0.0, 1.0, 3)
         rows += [str(len(atoms)), f"frame {number}  E = {SCAN_LOWEST + energy / HARTREE:.8f} hartree"]
         for element, place in (atoms[index] for index in order):

@@ -255,10 +255,9 @@ def _replies(store: Store, place: AttemptFolder) -> Iterable[RelayedReply]:
 def _surveyed(store: Store, replies: list[RelayedReply]) -> Iterable[Finding]:
     by_dialect: dict[str, list[Reply]] = {}
     for told in replies:
-        url = told.upstream + told.path + (f"?{told.query}" if told.query else "")
         # A part of an object, and a question about its size, are no documents.
         body = b"" if told.method == "HEAD" or told.endpoint == "open_data" else _body(store, told)
-        by_dialect.setdefault(told.dialect, []).append(Reply(url, told.status or 0, body, told.problem))
+        by_dialect.setdefault(told.dialect, []).append(Reply(told.url, told.status or 0, body, told.problem))
     for dialect, mine in sorted(by_dialect.items()):
         yield from survey(dialect, mine)
 

@@ -71,6 +71,11 @@ class RelayedReply(Document):
     media_type: Text = ""
     seconds: float = Field(ge=0)
 
+    @property
+    def url(self) -> str:
+        """What the upstream was asked, keys removed."""
+        return self.upstream + self.path + (f"?{self.query}" if self.query else "")
+
 
 Recorder = Callable[[RelayedReply, bytes], None]
 """Gets every reply and its body, before the client does; one call at a time."""

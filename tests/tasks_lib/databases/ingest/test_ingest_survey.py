@@ -25,8 +25,7 @@ def _relayed(dialect: str, snapshot: Snapshot, **faults: Any) -> Iterator[tuple[
     replies: list[Reply] = []
 
     def record(told: RelayedReply, body: bytes) -> None:
-        url = told.upstream + told.path + (f"?{told.query}" if told.query else "")
-        replies.append(Reply(url, told.status or 0, body, told.problem))
+        replies.append(Reply(told.url, told.status or 0, body, told.problem))
 
     key = KEY if dialect == "mp" else None
     with start(dialect, snapshot, faults=FaultSettings(**faults), api_key=key) as server:
