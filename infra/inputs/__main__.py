@@ -9,6 +9,8 @@ from pathlib import Path
 
 from infra.inputs import (
     figures,
+    microscopy,
+    microscopy_particles,
     mixed,
     mp,
     pymatgen,
@@ -32,6 +34,7 @@ def everything() -> dict[str, bytes]:
         "mixed": mixed.files(),
         "mp": mp.files(),
     }
+    domains["microscopy"] = microscopy.files() | microscopy_particles.files()
     domains["pymatgen"] = (
         pymatgen.files()
         | pymatgen_cells.files()
