@@ -9,6 +9,7 @@ import pytest
 
 from tasks_lib.episodes import Player, episodes_for, make_manifest, open_run
 from tasks_lib.records import Json, MachineSettings, RunManifest
+from tasks_lib.sandbox import provider
 from tasks_lib.store import Store
 from tasks_lib.taskdefs import load_all
 
@@ -35,6 +36,14 @@ def _plan(
             settings={"retries": retries, **(settings or {})},
         ),
     )
+
+
+@pytest.fixture(scope="session")
+def machines() -> None:
+    """Skip where no machine can be opened."""
+    problems = provider("local").problems(desktop=False)
+    if problems:
+        pytest.skip("; ".join(problems))
 
 
 @pytest.fixture(scope="session")

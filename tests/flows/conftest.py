@@ -20,7 +20,6 @@ import pytest
 
 from flows import environment
 from tasks_lib.records import RunManifest
-from tasks_lib.sandbox import provider
 from tasks_lib.store import Store
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -72,14 +71,6 @@ def _alive(processes: list[psutil.Process]) -> list[psutil.Process]:
         except psutil.NoSuchProcess:
             continue
     return found
-
-
-@pytest.fixture
-def machines() -> None:
-    """Skip where no machine can be opened."""
-    problems = provider("local").problems(desktop=False)
-    if problems:
-        pytest.skip("; ".join(problems))
 
 
 @pytest.fixture

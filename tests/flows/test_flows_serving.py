@@ -98,12 +98,7 @@ def endpoint() -> Iterator[Endpoint]:
 
 
 @pytest.fixture(scope="module")
-def house(folder: Path, endpoint: Endpoint, start_house: Callable[..., Any]) -> Any:
-    from tasks_lib.sandbox import provider
-
-    problems = provider("local").problems(desktop=False)
-    if problems:
-        pytest.skip("; ".join(problems))
+def house(folder: Path, endpoint: Endpoint, start_house: Callable[..., Any], machines: None) -> Any:
     return start_house(folder, models=_model(endpoint))
 
 

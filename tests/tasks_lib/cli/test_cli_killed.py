@@ -15,18 +15,13 @@ import psutil
 import pytest
 
 from tasks_lib.records import Outcome, Provision, RunSummary, Step
-from tasks_lib.sandbox import provider
 from tasks_lib.store import RunFolder, Store
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "episodes"
 PHASES = ("provision", "initialise", "act", "collect", "evaluate")
 
 
-@pytest.fixture(autouse=True)
-def _machines() -> None:
-    problems = provider("local").problems(desktop=False)
-    if problems:
-        pytest.skip("; ".join(problems))
+pytestmark = pytest.mark.usefixtures("machines")
 
 
 @pytest.fixture(scope="module")

@@ -13,15 +13,12 @@ import pytest
 
 from tasks_lib.cli.proving import _show_flaky
 from tasks_lib.episodes import Difference, Flaky
-from tasks_lib.sandbox import provider
 
 GOOD = Path(__file__).parents[2] / "fixtures" / "episodes" / "one_stage"
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if problems := provider("local").problems(desktop=False):
-        pytest.skip("; ".join(problems))
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machines: None) -> None:
     monkeypatch.chdir(tmp_path)
 
 

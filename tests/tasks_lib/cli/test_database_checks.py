@@ -17,7 +17,6 @@ from tasks_lib.databases import Snapshot, load
 from tasks_lib.databases.alteration import altered
 from tasks_lib.databases.servers import FaultSettings, RunningServer, start
 from tasks_lib.records import RunManifest
-from tasks_lib.sandbox import provider
 from tasks_lib.store import RunFolder, Store
 
 DATABASE = Path(__file__).parents[2] / "fixtures" / "episodes" / "database"
@@ -112,10 +111,7 @@ def _live(root: Path, *words: object):
 
 
 @pytest.mark.serving
-def test_a_live_run_against_a_database_that_moved(root: Path, moved_oqmd: RunningServer) -> None:
-    problems = provider("local").problems(desktop=False)
-    if problems:
-        pytest.skip("; ".join(problems))
+def test_a_live_run_against_a_database_that_moved(root: Path, moved_oqmd: RunningServer, machines: None) -> None:
     Path("matassay.toml").write_text(f'[databases]\noqmd = "{moved_oqmd.url}"\n', encoding="utf-8")
     ran = _live(root, "--agent", "nop", "--live")
     assert ran.exit_code == 0, ran.output

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tasks_lib.records import RunManifest
-from tasks_lib.sandbox import provider
 from tasks_lib.store import Store
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -21,10 +20,8 @@ MakeRun = Callable[..., RunManifest]
 
 
 @pytest.fixture(autouse=True)
-def _machines() -> None:
-    problems = provider("local").problems(desktop=False)
-    if problems:
-        pytest.skip("; ".join(problems))
+def _machines(machines: None) -> None:
+    """Every test here plays in machines, or plans for them."""
 
 
 @pytest.fixture

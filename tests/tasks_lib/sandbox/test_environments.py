@@ -54,9 +54,7 @@ def test_an_environment_is_built_once_and_says_what_is_in_it(root: Path) -> None
     assert found.python.lstat().st_mtime_ns == before
 
 
-def test_a_script_finds_its_packages_and_none_of_the_harness(root: Path) -> None:
-    if provider().problems(desktop=False):
-        pytest.skip("; ".join(provider().problems(desktop=False)))
+def test_a_script_finds_its_packages_and_none_of_the_harness(root: Path, machines: None) -> None:
     found = environments.find("rocks", root)
     environments.build(found)
     machine = provider().open(MachineSettings(), desktop=False, python=found.python, variables={"ASSAY": "gold"})
