@@ -1,8 +1,8 @@
 """Time and recall of the OCR engines on drawn screens and on screens of real programs.
 
-Not a test: run it by name, ``pytest tests/benches/bench_ocr.py -m bench -s``, or as a script. It reads texts back, those
-of the drawn screens by a seed, those of Gwyddion, Fityk and ImageJ as a person read them. It prints for each engine that
-is installed the share found and the CPU time a screen, that of its child processes included.
+Not a test: run it by name, ``pytest tests/benches/bench_ocr.py -m bench -s``, or as a script. It reads texts back,
+those of the drawn screens by a seed, those of Gwyddion, Fityk and ImageJ as a person read them. It prints for each
+engine that is installed the share found and the CPU time a screen, that of its child processes included.
 """
 
 from __future__ import annotations

@@ -86,7 +86,6 @@ def test_no_house_no_gold_no_store(machine: Machine, repository: Path, tmp_path:
     assert found == []
 
 
-
 def test_settings_that_may_name_passwords_are_not_there(machine: Machine) -> None:
     names = {"pip.conf", "pip.ini", "uv.toml", ".netrc", ".pypirc", "credentials", ".condarc", "auth.toml", ".npmrc"}
     found = _ask(machine, f"[f for _, _, files in os.walk('/etc') for f in files if f in {names!r}]")
