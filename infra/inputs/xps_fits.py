@@ -14,7 +14,8 @@ COMPARED_SPAN: Span = (525.0, 539.0, 0.1)
 COMPARED_FLAT = 300.0
 COMPARED_O1S = (Line(530.20, 3900.0, 1.30), Line(531.65, 1700.0, 1.60))
 
-# Titanium dioxide: 2p1/2 stands 5.70 eV above 2p3/2, has half of its area and, by its shorter life, more than twice its width.
+# Titanium dioxide: 2p1/2 stands 5.70 eV above 2p3/2, has half of its area and, by its shorter life, more than twice its
+# width.
 TITANIUM_SPAN: Span = (453.0, 471.0, 0.1)
 TITANIUM_SPLITTING = 5.70
 TITANIUM_3_2 = Line(458.62, 8600.0, 1.06)
