@@ -102,14 +102,34 @@ def _lines(requirements: Path) -> Iterator[str]:
         yield re.sub(r"(^|\s)#.*", "", line).strip()
 
 
+def _check(environment: PythonEnvironment) -> None:
+    """Refuse what the folder's name would not tell apart, and what may carry a password: options of pip and addresses.
+
+    Raises
+    ------
+    ConfigurationError
+        Naming the line, and not what stands in it.
+    """
+    for number, line in enumerate(_lines(environment.requirements), start=1):
+        if line.startswith("-") or "://" in line or line.endswith("\\"):
+            msg = (
+                f"{environment.requirements}, line {number}: an environment needs names and versions, one "
+                "a line, without options, addresses or continued lines: write the packages out, and leave indexes to "
+                "pip's own settings"
+            )
+            raise ConfigurationError(msg)
+
+
 def build(environment: PythonEnvironment) -> None:
     """Build an environment that is not there yet; needs a package index. Two builders at once wait for each other.
 
     Raises
     ------
     ConfigurationError
-        If the packages cannot be installed; the message holds pip's last lines and names its log.
+        If the requirements hold more than packages, or these cannot be installed; the message holds pip's last lines
+        and names its log.
     """
+    _check(environment)
     folder = environment.folder
     try:
         folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -126,7 +146,13 @@ def build(environment: PythonEnvironment) -> None:
         listed = _pip(environment, log, "freeze", "--all")
         # Last: with it the environment counts as built.
         text = "".join(f"{line}\n" for line in sorted(listed.splitlines(), key=str.lower))
-        (folder / _BUILT).write_text(text, encoding="utf-8", newline="\n")
+        part = folder / f"{_BUILT}.part"
+        try:
+            part.write_text(text, encoding="utf-8", newline="\n")
+            part.replace(folder / _BUILT)
+        except OSError as error:
+            msg = f"{part} cannot be written ({error}): make room on the disk, then build the environment again"
+            raise ConfigurationError(msg) from error
 
 
 def _pip(environment: PythonEnvironment, log: Path, *arguments: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 import venv
@@ -140,3 +141,41 @@ def test_a_state_folder_that_cannot_be_written_is_no_trace(root: Path, monkeypat
     monkeypatch.setenv("MATASSAY_STATE", os.fspath(blocked))
     with pytest.raises(ConfigurationError, match="MATASSAY_STATE"):
         environments.build(environments.find("rocks", root))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "-r other.txt", "-c bounds.txt", "-e .", "--index-url https://me:pass-word@index.invalid/simple",
+        "--extra-index-url=https://me:pass-word@index.invalid", "https://me:pass-word@host.invalid/a-1-py3-none-any.whl",
+        "rock @ git+https://pass-word@host.invalid/rock", "rock @ file:///rock.whl", "rock \\", "  -r other.txt  # why",
+    ],
+)  # fmt: skip
+def test_requirements_are_names_and_a_refusal_repeats_no_password(root: Path, line: str) -> None:
+    (root / "environments" / "rocks.txt").write_text(f"# stones\n{line}\n", encoding="utf-8")
+    found = environments.find("rocks", root)
+    with pytest.raises(ConfigurationError, match=r"rocks\.txt, line 2: an environment needs") as caught:
+        environments.build(found)
+    assert "pass-word" not in str(caught.value)
+    assert not found.folder.exists()
+
+
+def test_a_disk_that_fills_up_leaves_no_environment_that_counts_as_built(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = Path.write_text
+
+    def full(path: Path, text: str, **options: str) -> int:
+        if not path.name.startswith("packages.txt"):
+            return write(path, text, **options)
+        write(path, text[: len(text) // 2], **options)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    found = environments.find("rocks", root)
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_text", full)
+        with pytest.raises(ConfigurationError, match="make room on the disk"):
+            environments.build(found)
+    assert not found.is_built
+    environments.build(found)
+    assert len(found.packages) == 1
