@@ -90,7 +90,7 @@ def test_no_question_makes_a_server_fail(
 ) -> None:
     server = {one.dialect: one for one in (oqmd, optimade, materials_project)}[dialect]
 
-    @settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
     @given(asked=_requests(dialect))
     def ask(asked: tuple[str, str]) -> None:
         path, query = asked
