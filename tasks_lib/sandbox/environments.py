@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import sysconfig
@@ -52,8 +54,8 @@ class PythonEnvironment:
 
     @property
     def is_built(self) -> bool:
-        """Whether it can be used; a build that was interrupted does not count."""
-        return (self.folder / _BUILT).is_file()
+        """Whether it can be used; neither an interrupted build nor one that somebody else planted counts."""
+        return (self.folder / _BUILT).is_file() and _is_trusted(self.folder)
 
     @property
     def packages(self) -> tuple[str, ...]:
@@ -88,6 +90,12 @@ def find(name: str, taskdefs: Path) -> PythonEnvironment:
         )
         raise ConfigurationError(msg)
     return found[name]
+
+
+def _is_trusted(folder: Path) -> bool:
+    """Tell whether only this user or root could have written there: the harness starts the interpreter outside."""
+    status = folder.stat()
+    return os.geteuid() == 0 or (status.st_uid in {0, os.geteuid()} and not status.st_mode & stat.S_IWOTH)
 
 
 def _folder(requirements: Path) -> Path:
@@ -136,6 +144,9 @@ def build(environment: PythonEnvironment) -> None:
     except OSError as error:
         msg = f"environments lie in {folder.parent}, which cannot be made ({error}): point MATASSAY_STATE elsewhere"
         raise ConfigurationError(msg) from error
+    if not _is_trusted(folder.parent):
+        msg = f"{folder.parent} can be written by another user: remove it, or point MATASSAY_STATE elsewhere"
+        raise ConfigurationError(msg)
     with _locked(folder.with_suffix(".lock")):
         if environment.is_built:
             return

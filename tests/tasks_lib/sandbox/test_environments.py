@@ -179,3 +179,17 @@ def test_a_disk_that_fills_up_leaves_no_environment_that_counts_as_built(
     assert not found.is_built
     environments.build(found)
     assert len(found.packages) == 1
+
+
+def test_what_another_user_can_write_is_not_used(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = environments.find("rocks", root)
+    environments.build(found)
+    owner = found.folder.stat().st_uid
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    if owner:  # what root built anybody may use
+        assert not found.is_built
+    found.folder.parent.chmod(0o777)
+    found.folder.chmod(0o777)
+    assert not found.is_built
+    with pytest.raises(ConfigurationError, match="can be written by another user"):
+        environments.build(found)
