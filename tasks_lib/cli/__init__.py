@@ -11,6 +11,7 @@ from tasks_lib.cli.console import Exit, lenient_streams, say
 from tasks_lib.cli.databases import databases_app
 from tasks_lib.cli.doctor import doctor
 from tasks_lib.cli.environments import environments_app
+from tasks_lib.cli.explaining import explain
 from tasks_lib.cli.proving import prove
 from tasks_lib.cli.results import report, rescore
 from tasks_lib.cli.run import retry, run
@@ -49,6 +50,7 @@ app.add_typer(tasks_app, name="tasks")
 app.add_typer(targets_app, name="targets")
 app.command()(report)
 app.command()(rescore)
+app.command()(explain)
 app.command()(serve)
 app.add_typer(databases_app, name="databases")
 app.add_typer(environments_app, name="environments")

@@ -5,6 +5,7 @@ from tasks_lib.episodes.conclusion import conclude, outcome_of
 from tasks_lib.episodes.database_plan import check_databases, read_faults
 from tasks_lib.episodes.driver import EpisodeVoidError, Phases, drive, plain_phases, run_episode
 from tasks_lib.episodes.engine import EPISODES_AT_ONCE, Engine, Executor, RunOrder, ServeOrder, load_engine
+from tasks_lib.episodes.explaining import explain_episode, find_episode
 from tasks_lib.episodes.flaky import Difference, Flaky, flaky_proofs
 from tasks_lib.episodes.grading import evaluate, hand_over, judged
 from tasks_lib.episodes.live import act, collect, initialise, provision
@@ -64,6 +65,8 @@ __all__ = [
     "drive",
     "episodes_for",
     "evaluate",
+    "explain_episode",
+    "find_episode",
     "flaky_proofs",
     "hand_over",
     "initialise",

@@ -57,11 +57,16 @@ def find_evidence(store: Store, attempts: Sequence[AttemptFolder], stages: Itera
 
     Evidence that cannot be read is none: the stage has to be played again.
     """
+    return find_evidence_of(store, attempts, (stage.id for stage in stages))
+
+
+def find_evidence_of(store: Store, attempts: Sequence[AttemptFolder], stage_ids: Iterable[str]) -> dict[str, Evidence]:
+    """Return the same by the stages' ids alone, for a task that cannot be read any more."""
     found: dict[str, Evidence] = {}
-    for stage in stages:
-        paths = (attempt.stage(stage.id).evidence for attempt in attempts)
+    for stage_id in stage_ids:
+        paths = (attempt.stage(stage_id).evidence for attempt in attempts)
         path = next((path for path in paths if store.exists(path)), None)
         if path is not None:
             with suppress(BrokenDocumentError):
-                found[stage.id] = store.read_document(path, Evidence)
+                found[stage_id] = store.read_document(path, Evidence)
     return found

@@ -4,5 +4,17 @@ from tasks_lib.reporting._console import console_table
 from tasks_lib.reporting._export import summary_csv, summary_json
 from tasks_lib.reporting._site import write_report
 from tasks_lib.reporting._text import scrub
+from tasks_lib.reporting.explaining import explain_outcome
+from tasks_lib.reporting.explanation import Explanation, explanation_json, explanation_lines
 
-__all__ = ["console_table", "scrub", "summary_csv", "summary_json", "write_report"]
+__all__ = [
+    "Explanation",
+    "console_table",
+    "explain_outcome",
+    "explanation_json",
+    "explanation_lines",
+    "scrub",
+    "summary_csv",
+    "summary_json",
+    "write_report",
+]

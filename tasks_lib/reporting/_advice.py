@@ -12,8 +12,8 @@ ADVICE: dict[VoidReason, str] = {
     VoidReason.MACHINE_LOST: "The machine stopped answering. Check memory and load of the host, then retry.",
     VoidReason.ENDPOINT: "The model endpoint failed. Check its address, key and quota in matassay.toml, then retry.",
     VoidReason.TASK: "The task file cannot be read or has changed since the run began. Run `matassay lint`.",
-    VoidReason.EVALUATOR: "The evaluator broke; the agent is not to blame. Mend it, then `matassay rescore` the run: "
-    "the evidence is stored.",
+    VoidReason.EVALUATOR: "The evaluator broke; the agent is not to blame. Mend it, then retry the episode: "
+    "its stored evidence is judged, no machine is started.",
     VoidReason.TIMEOUT: "A limit of the harness ran out. Check the load of the host, then retry.",
     VoidReason.CANCELLED: "The episode was cancelled. Resume the run to do it.",
     VoidReason.DISK_FULL: "The disk is full. Free some room or move the store, then retry.",

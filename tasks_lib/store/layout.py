@@ -196,6 +196,10 @@ class RunFolder:
         """The folder of the static report."""
         return f"{self.path}/report"
 
+    def explained(self, episode_id: str) -> str:
+        """Return the folder of the evidence that `matassay explain` shows of an episode."""
+        return f"{self.path}/explained/{_name('episode id', episode_id)}"
+
     def episode(self, episode_id: str) -> EpisodeFolder:
         """Return the folder of an episode."""
         return EpisodeFolder(self.store, self.run_id, episode_id)

@@ -30,6 +30,7 @@ COMMANDS = (
     "targets find",
     "report",
     "rescore",
+    "explain",
     "serve",
     "doctor",
     "tasks list",
