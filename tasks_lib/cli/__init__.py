@@ -7,6 +7,7 @@ import sys
 import typer
 
 from tasks_lib import __version__
+from tasks_lib.cli.auditing import evaluator_audit
 from tasks_lib.cli.console import Exit, lenient_streams, say
 from tasks_lib.cli.databases import databases_app
 from tasks_lib.cli.doctor import doctor
@@ -50,6 +51,7 @@ app.add_typer(tasks_app, name="tasks")
 app.add_typer(targets_app, name="targets")
 app.command()(report)
 app.command()(rescore)
+app.command()(evaluator_audit)
 app.command()(explain)
 app.command()(serve)
 app.add_typer(databases_app, name="databases")

@@ -30,6 +30,7 @@ COMMANDS = (
     "targets find",
     "report",
     "rescore",
+    "evaluator-audit",
     "explain",
     "serve",
     "doctor",
