@@ -13,6 +13,7 @@ from tasks_lib.cli.databases import databases_app
 from tasks_lib.cli.doctor import doctor
 from tasks_lib.cli.environments import environments_app
 from tasks_lib.cli.explaining import explain
+from tasks_lib.cli.new_task import scaffold
 from tasks_lib.cli.proving import prove
 from tasks_lib.cli.results import report, rescore
 from tasks_lib.cli.run import retry, run
@@ -47,6 +48,7 @@ app.command()(run)
 app.command()(retry)
 app.command()(prove)
 app.command("lint")(lint_tasks)
+app.command("new-task")(scaffold)
 app.add_typer(tasks_app, name="tasks")
 app.add_typer(targets_app, name="targets")
 app.command()(report)

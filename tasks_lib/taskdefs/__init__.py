@@ -4,6 +4,7 @@ from tasks_lib.taskdefs.benchmark import Benchmark, Select, choose, load_benchma
 from tasks_lib.taskdefs.findings import Finding, Severity, TaskFileError
 from tasks_lib.taskdefs.lint import lint
 from tasks_lib.taskdefs.rules import RULES
+from tasks_lib.taskdefs.scaffold import LIKES, Scaffold, new_task
 from tasks_lib.taskdefs.target_calls import TargetCall, TargetCallError, fill_targets, target_calls
 from tasks_lib.taskdefs.targets import (
     PictureError,
@@ -19,6 +20,7 @@ from tasks_lib.taskdefs.taskset import Problem, TaskSet, find_root, load_all
 from tasks_lib.taskdefs.transcript import Fence, fences, split_transcript
 
 __all__ = [
+    "LIKES",
     "RULES",
     "Benchmark",
     "Fence",
@@ -26,6 +28,7 @@ __all__ = [
     "LoadedTask",
     "PictureError",
     "Problem",
+    "Scaffold",
     "Select",
     "Severity",
     "Target",
@@ -42,6 +45,7 @@ __all__ = [
     "load_all",
     "load_benchmark",
     "load_task",
+    "new_task",
     "read_screen",
     "read_target",
     "split_transcript",

@@ -26,6 +26,7 @@ COMMANDS = (
     "retry",
     "prove",
     "lint",
+    "new-task",
     "targets cut",
     "targets find",
     "report",

@@ -68,6 +68,7 @@ def test_there_is_no_bad_fixture_without_a_rule():
         ("host-path", "oracle.md:5"),
         ("transcript", "scripted.md:3"),
         ("budget", "task.yaml:17"),
+        ("unfilled", "task.yaml:2"),
     ],
 )
 def test_findings_name_the_line(name, place):
