@@ -11,7 +11,7 @@ from tasks_lib.records import Criterion, Json
 from tasks_lib.reporting._text import Redact, scrub
 
 _MOST_CHARACTERS = 4_000_000
-_MOST_HITS, _AROUND, _HEAD, _WIDTH = 30, 2, 40, 240
+_MOST_HITS, _MOST_NEEDLES, _AROUND, _HEAD, _WIDTH = 30, 40, 2, 40, 240
 _NAMES = ("key", "field", "column")
 _SHORTEST, _LONGEST = 2, 80
 
@@ -76,7 +76,8 @@ def _hits(lines: Sequence[str], criterion: Criterion | None, seen: Json) -> Iter
     if isinstance(pointer, str) and pointer.strip("/"):
         needles.append(pointer.rsplit("/", 1)[-1])
     needles += _leaves(seen)
-    wanted = [needle for needle in needles if _SHORTEST <= len(needle) <= _LONGEST]
+    # What was seen is the agent's: of thousands of values in a file of millions of lines, some are enough.
+    wanted = list(islice((needle for needle in needles if _SHORTEST <= len(needle) <= _LONGEST), _MOST_NEEDLES))
     yield from (at for at, one in enumerate(lines) if any(needle in one for needle in wanted))
 
 

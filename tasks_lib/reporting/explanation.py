@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -104,8 +105,8 @@ def explanation_lines(explained: Explanation, redact: Redact) -> Iterator[str]:
         hand_off = ", hand-off" if one.kind == "hand-off" else ""
         word = "passed" if one.passed else "FAILED"
         yield f"{word}  {one.id}: {one.earned} of {one.points} points{stage}{hand_off}"
-        yield from _field("seen", scrub(value_text(one.seen, redact, _LONGEST_VALUE)))
-        yield from _field("wanted", scrub(wanted_text(one.wanted, redact)))
+        yield from _field("seen", scrub(value_text(_flat(one.seen), redact, _LONGEST_VALUE)))
+        yield from _field("wanted", scrub(_wanted(one.wanted, redact)))
         yield from _field("why", scrub(redact(one.why)))
         if one.purpose:
             yield from _field("purpose", scrub(one.purpose))
@@ -132,6 +133,19 @@ def _head(explained: Explanation) -> Iterator[str]:
         yield "not done yet"
     else:
         yield f"{explained.outcome}, {explained.earned} of {explained.points} points, attempt {explained.attempt}"
+
+
+def _wanted(value: Json, redact: Redact) -> str:
+    """Write what was wanted on one line; of a value that a gold file says, which file."""
+    if not isinstance(value, dict):
+        return wanted_text(value, redact)
+    parts = {key: _flat(item) if key == "value" else item for key, item in value.items() if key != "gold"}
+    gold = f", as gold/{redact(str(value['gold']))} says" if value.get("gold") else ""
+    return wanted_text(parts, redact) + gold
+
+
+def _flat(value: Json) -> Json:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
 
 
 def _used(used: EvidenceUsed) -> str:

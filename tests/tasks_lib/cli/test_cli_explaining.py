@@ -36,8 +36,8 @@ title: What a screen and three files show
 modality: gui
 difficulty: hard
 instruction: |
-  Leave the plot in red, and write plot.png, notes.txt, counts.json and lost.csv into the work folder.
-deliverables: {plot.png: a picture, notes.txt: notes, counts.json: counts, lost.csv: a table}
+  Leave the plot in red, and write plot.png, notes.txt, counts.json, rows.csv and lost.csv into the work folder.
+deliverables: {plot.png: a picture, notes.txt: notes, counts.json: counts, lost.csv: a table, rows.csv: a table}
 criteria:
   - id: red-plot
     points: 1
@@ -69,6 +69,11 @@ criteria:
     reads: {getter: table, path: lost.csv, column: x}
     compares: {metric: count, want: 3}
     why: The table has one row for every particle that was seen.
+  - id: rows-right
+    points: 1
+    reads: {getter: table, path: rows.csv}
+    compares: {metric: table-match, gold: rows.csv, keys: [x], columns: {y: {}}, tolerance: 0.1 nm}
+    why: The heights at both places follow from the generator.
 """
 HOSTILE = "first line\npeak at \x1b[31m\u202e284.9\x07\nlast sk-secret-of-the-run\n"
 
@@ -94,6 +99,8 @@ def root(tmp_path: Path) -> Path:
     folder = tmp_path / "defs" / "open" / "desk" / "seen-on-screen"
     folder.mkdir(parents=True)
     (folder / "task.yaml").write_text(TASK, encoding="utf-8")
+    (folder / "gold").mkdir()
+    (folder / "gold" / "rows.csv").write_text("x,y\n1,2.5\n2,3.5\n", encoding="utf-8")
     return tmp_path / "defs"
 
 
@@ -111,6 +118,7 @@ def _evidence(place: Store, screen: bytes) -> Evidence:
     files = {
         "plot.png": _png((640, 480), "blue", (10, 10, 600, 400)),
         "notes.txt": HOSTILE.encode(),
+        "rows.csv": b"x,y\n1,2.5\n2,4.5\n",
         "counts.json": b'{\n "frames": 3,\n "particles": 16\n}\n',
     }
     return Evidence(
@@ -157,13 +165,15 @@ def test_every_criterion_says_what_was_seen_wanted_and_why(judged_run: Store, ro
     result = _call(root, EPISODE)
     assert result.exit_code == 0, result.output
     said = result.stdout
-    assert "FAIL, 3 of 6 points, attempt 1" in said
+    assert "FAIL, 3 of 7 points, attempt 1" in said
     for name, word in {
         "red-plot": "passed", "plot-open": "passed", "picture-large": "passed",
         "peak-noted": "FAILED", "counted": "FAILED", "table-there": "FAILED",
     }.items():  # fmt: skip
         assert f"{word}  {name}: {1 if word == 'passed' else 0} of 1 points" in said
     assert "seen    16" in said
+    wanted = '{"columns": ["x", "y"], "rows": [[1, 2.5], [2, 3.5]]} nm ± 0.1 nm, as gold/rows.csv says'
+    assert f"wanted  {wanted}" in said
     assert "wanted  17 ± 0 particles" in said
     assert "purpose The number of particles follows from the generator." in said
     assert "final screenshot [110, 70, 60, 40] px, window Plot" in said
@@ -179,6 +189,7 @@ def test_crops_hold_what_was_read_and_nothing_else(judged_run: Store, root: Path
     assert sorted(path.name for path in (tmp_path / "crops").iterdir()) == [
         "counted.lines.txt", "peak-noted.lines.txt", "picture-large.file.webp", "plot-open.screen.png",
         "red-plot.screen.png",
+        "rows-right.lines.txt",
     ]  # fmt: skip
     with Image.open(used["red-plot"]["shown"]) as crop:
         assert crop.size == (60, 40)
