@@ -74,9 +74,7 @@ def new_task(root: Path, name: str, like: str) -> Scaffold:
     taken = sorted(path.parent for path in root.glob(f"*/*/{folder.name}/{TASK_FILE}"))
     if folder.exists() or folder.is_symlink() or taken:
         there = taken[0] if taken else folder
-        msg = (
-            f"{there} is there already and is not overwritten: choose another id; an id stands once in the whole set"
-        )
+        msg = f"{there} is there already and is not overwritten: choose another id; an id stands once in the whole set"
         raise ConfigurationError(msg)
     contents = _contents(like, name)
     folder.parent.mkdir(parents=True, exist_ok=True)

@@ -310,3 +310,35 @@ def test_wrong_use_ends_with_2(
     assert result.exit_code == 2, result.output
     assert said in " ".join(result.output.split())
     assert isinstance(result.exception, SystemExit)
+
+
+def test_a_run_in_a_bucket_is_explained_from_there(
+    judged_run: Store, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import boto3
+    from moto.server import ThreadedMotoServer
+
+    for name in ("AWS_SESSION_TOKEN", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key-of-test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret-of-test")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+        boto3.client("s3").create_bucket(Bucket="lab")
+        bucket = Store.open("s3://lab/runs-of-test")
+        for path in judged_run.list(""):
+            bucket.write_bytes(path, judged_run.read_bytes(path))
+        words = ("explain", EPISODE, "--store", bucket.url, "--taskdefs", str(root), "--json")
+        result = CliRunner().invoke(app, list(words))
+        assert result.exit_code == 0, result.output
+        document = json.loads(result.stdout)
+        assert document["folder"] == f"s3://lab/runs-of-test/runs/r1/explained/{EPISODE}"
+        crop = bucket.read_bytes(f"runs/r1/explained/{EPISODE}/red-plot.screen.png")
+    finally:
+        server.stop()
+    with Image.open(io.BytesIO(crop)) as picture:
+        assert picture.size == (60, 40)
