@@ -22,7 +22,7 @@ from tasks_lib.cli.options import (
 )
 from tasks_lib.cli.results import RunArgument
 from tasks_lib.cli.settings import load_settings
-from tasks_lib.episodes.audit import HEAD, Audit, Decision, Row, audit_run, cells, kinds, markdown
+from tasks_lib.episodes.audit import HEAD, Audit, Decision, Row, audit_run, cells, kinds, markdown, word
 from tasks_lib.reporting import scrub
 from tasks_lib.statistics import Agreement
 
@@ -42,11 +42,10 @@ def evaluator_audit(
     taskdefs: TaskdefsOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Audit the evaluators: judge the end states of a proof run, and adversarial ones made from them.
+    """Audit the evaluators: judge the end states of a proof run, and right and adversarial ones made from them.
 
-    What is true of a state follows from the proof: the oracle meets all, nop and guess nothing, a near miss all but
-    what it names. No machine is started. Exit code 1: something known to be wrong was accepted, F1 is too low, a
-    criterion could not be judged, or an episode of the proof is left out.
+    What is true of a state follows from the proof, never from an evaluator. No machine is started. Exit code 1: an
+    adversarial state was accepted, F1 is too low, a criterion could not be judged, or an episode is left out.
 
     Example: matassay evaluator-audit 20261130-030000-prove --domain xps
     """
@@ -95,7 +94,7 @@ def _show(audit: Audit) -> None:
             why = decision.why if len(decision.why) <= _LONGEST_WHY else f"{decision.why[:_LONGEST_WHY]}…"
             listed.add_row(
                 state.task_id, Text(scrub(f"{state.kind}: {state.name}")), decision.criterion or "(task)",
-                _word(decision.truth), _word(decision.said), Text(scrub(why)),
+                word(decision.truth), word(decision.said), Text(scrub(why)),
             )  # fmt: skip
         out.print(listed)
     out.print(
@@ -103,10 +102,6 @@ def _show(audit: Audit) -> None:
         f"{len(audit.accepted)} adversarial states accepted, {audit.broken} decisions not made, "
         f"{len(audit.left_out)} left out"
     )
-
-
-def _word(value: bool | None) -> str:
-    return {True: "met", False: "not met", None: "–"}[value]
 
 
 def _document(audit: Audit) -> dict[str, Any]:

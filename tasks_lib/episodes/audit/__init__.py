@@ -3,7 +3,8 @@
 from tasks_lib.episodes.audit._adversaries import Donor, adversaries
 from tasks_lib.episodes.audit._course import Audit, Decision, LeftOut, Row, StateAudit, audit_run, compare
 from tasks_lib.episodes.audit._states import State, played_state
-from tasks_lib.episodes.audit._tables import HEAD, cells, kinds, markdown
+from tasks_lib.episodes.audit._tables import HEAD, cells, kinds, markdown, word
+from tasks_lib.episodes.audit._variants import variants
 
 __all__ = [
     "HEAD",
@@ -21,4 +22,6 @@ __all__ = [
     "kinds",
     "markdown",
     "played_state",
+    "variants",
+    "word",
 ]

@@ -7,15 +7,15 @@ be the same one, counted again.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import PurePosixPath
 
 from tasks_lib.episodes.audit import _values
+from tasks_lib.episodes.audit._spots import Spot, spots
 from tasks_lib.episodes.audit._states import State
-from tasks_lib.records import BlobRef, CollectedFile, Criterion, Evidence, Json, Stage, Task
+from tasks_lib.records import BlobRef, Json, Stage, Task
 
 # Deliverables of other tasks that are tried in place of one.
 FOREIGN = 3
@@ -63,68 +63,14 @@ def adversaries(
         One at a time, in the order of stages and deliverables. A change that leaves the bytes as they were, or the
         same JSON value, is no change and is left out.
     """
-    for stage in task.stages:
-        evidence = oracle.evidence.get(stage.id)
-        for deliverable in stage.deliverables if evidence is not None else ():
-            spot = _Spot(task, oracle, stage.id, deliverable.path)
-            reference = spot.evidence.file(deliverable.path)
-            if reference is not None and reference.size > 0 and spot.reading:
-                yield from _of_file(spot, stage, blob(reference), inputs, gold, donors)
+    for spot, stage, data in spots(task, oracle, blob):
+        yield from _of_file(spot, stage, data, inputs, gold, donors)
     if idle is not None:
         yield from _exchanged(task, oracle, idle)
 
 
-@dataclass(frozen=True)
-class _Spot:
-    """A deliverable that is changed."""
-
-    task: Task
-    oracle: State
-    stage: str
-    path: str
-
-    @property
-    def evidence(self) -> Evidence:
-        return self.oracle.evidence[self.stage]
-
-    @property
-    def reading(self) -> tuple[Criterion, ...]:
-        return tuple(c for c in self.task.criteria if c.stage == self.stage and c.reads.path == self.path)
-
-    def known(self, touched: bool | None) -> dict[str, bool]:
-        """Return what is known of the criteria that read the file: all are `touched`, or None: unknown."""
-        return {} if touched is None else {criterion.id: touched for criterion in self.reading}
-
-    def with_bytes(self, kind: str, what: str, data: bytes, criteria: Mapping[str, bool]) -> State:
-        reference = BlobRef(sha256=hashlib.sha256(data).hexdigest(), size=len(data))
-        return self._with(kind, what, CollectedFile(path=self.path, blob=reference), criteria, data)
-
-    def renamed(self, kind: str, other: str) -> State:
-        reference = self.evidence.file(self.path)
-        assert reference is not None  # noqa: S101 - `adversaries` asks for deliverables that are there
-        return self._with(kind, f"saved as {other}", CollectedFile(path=other, blob=reference), self.known(False))
-
-    def _with(
-        self, kind: str, what: str, file: CollectedFile, criteria: Mapping[str, bool], data: bytes | None = None
-    ) -> State:
-        kept = [entry for entry in self.evidence.files if entry.path not in (self.path, file.path)]
-        files = tuple(sorted([*kept, file], key=lambda entry: entry.path))
-        lost = (self.path,) if file.path != self.path else ()
-        changed = self.evidence.model_copy(update={"files": files, "missing": (*self.evidence.missing, *lost)})
-        return replace(
-            self.oracle,
-            kind=kind,
-            name=f"{self.path}: {what}",
-            evidence={**self.oracle.evidence, self.stage: changed},
-            criteria=dict(criteria),
-            solved=False,
-            adversarial=True,
-            data={} if data is None else {file.blob.sha256: data},
-        )
-
-
 def _of_file(
-    spot: _Spot,
+    spot: Spot,
     stage: Stage,
     data: bytes,
     inputs: Mapping[str, bytes],
@@ -159,7 +105,7 @@ def _of_file(
             yield spot.with_bytes(kind, what, content, spot.known(None))
 
 
-def _nearest(spot: _Spot, donors: Sequence[Donor]) -> list[Donor]:
+def _nearest(spot: Spot, donors: Sequence[Donor]) -> list[Donor]:
     """Return files of the same kind from other tasks: of the same domain and name first."""
     path, domain = PurePosixPath(spot.path), spot.task.domain
     fitting = [
@@ -178,7 +124,7 @@ def _same(one: bytes, other: bytes) -> bool:
     return parsed is not None and parsed == _values.parse(other)
 
 
-def _numbers(spot: _Spot, data: bytes) -> Iterator[State]:
+def _numbers(spot: Spot, data: bytes) -> Iterator[State]:
     """Move numbers by more than their tolerance, one by one where a criterion says which, else all of a file."""
     document = _values.parse(data)
     pointers: dict[str, str] = {}
@@ -203,7 +149,7 @@ def _numbers(spot: _Spot, data: bytes) -> Iterator[State]:
             yield spot.with_bytes("beyond tolerance", "every number moved", changed_bytes, spot.known(None))
 
 
-def _swapped(spot: _Spot, document: Json, one: str, other: str) -> Iterator[State]:
+def _swapped(spot: Spot, document: Json, one: str, other: str) -> Iterator[State]:
     first, second = _values.at(document, one), _values.at(document, other)
     room = _values.widest(spot.reading)
     if room is None:
@@ -216,7 +162,7 @@ def _swapped(spot: _Spot, document: Json, one: str, other: str) -> Iterator[Stat
     yield spot.with_bytes("answer of another criterion", what, _values.dump(changed), _one_wrong(spot, {one, other}))
 
 
-def _one_wrong(spot: _Spot, pointers: set[str]) -> dict[str, bool]:
+def _one_wrong(spot: Spot, pointers: set[str]) -> dict[str, bool]:
     """Return what is known where the numbers at these pointers are wrong: what reads around them is unknown."""
     known: dict[str, bool] = {}
     for criterion in spot.reading:

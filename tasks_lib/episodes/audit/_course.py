@@ -10,6 +10,7 @@ from itertools import chain
 
 from tasks_lib.episodes.audit._adversaries import Donor, adversaries
 from tasks_lib.episodes.audit._states import State, played_state
+from tasks_lib.episodes.audit._variants import variants
 from tasks_lib.episodes.proofs import stuck_in
 from tasks_lib.episodes.stored import find_evidence, find_outcome, newest_first
 from tasks_lib.episodes.work import read_manifest
@@ -137,10 +138,10 @@ class Audit:
 
 
 def audit_run(store: Store, run_id: str, tasks: Iterable[LoadedTask], tell: Listener | None = None) -> Audit:
-    """Audit the evaluators on the end states of a proof run and on adversarial states derived from them.
+    """Audit the evaluators on the end states of a proof run, and on right and adversarial states derived from them.
 
-    Nothing is played and nothing is written. Of each task the first trial of the oracle is the origin of the
-    adversarial states.
+    Nothing is played and nothing is written. Of each task the first trial of the oracle is the origin of the derived
+    states.
 
     Parameters
     ----------
@@ -244,16 +245,17 @@ def _derived(
     left_out: list[LeftOut],
 ) -> Iterator[State]:
     if oracle is None:
-        left_out.append(LeftOut(f"{loaded.id}, adversarial states", "there is no state of the oracle to derive from"))
+        left_out.append(LeftOut(f"{loaded.id}, derived states", "there is no state of the oracle to derive from"))
         return
     inputs = {item.path: loaded.input_bytes(item.path) for stage in loaded.task.stages for item in stage.inputs}
     try:
+        yield from variants(loaded.task, oracle, store.get_blob)
         yield from adversaries(
             loaded.task, oracle, store.get_blob,
             inputs=inputs, gold=loaded.gold(), donors=donors, idle=_first(states, "nop"),
         )  # fmt: skip
     except BrokenDocumentError as error:
-        left_out.append(LeftOut(f"{loaded.id}, adversarial states", str(error)))
+        left_out.append(LeftOut(f"{loaded.id}, derived states", str(error)))
 
 
 def _donors(task: Task, oracle: State, store: Store) -> Iterator[Donor]:

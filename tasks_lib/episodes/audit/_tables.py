@@ -46,12 +46,24 @@ def kinds(audit: Audit) -> tuple[tuple[str, int, int], ...]:
 
 
 def markdown(audit: Audit) -> str:
-    """Return two tables: the figures, and how many states of each kind there were and were wrongly accepted."""
+    """Return the figures, how many states of each kind were wrongly accepted, and each disagreement, as tables."""
     lines = [_line(HEAD), _line(["---"] * len(HEAD)), *(_line(cells(row)) for row in audit.rows), ""]
     lines += [_line(("state", "states", "wrongly accepted")), _line(["---"] * 3)]
     lines += [_line(map(str, row)) for row in kinds(audit)]
+    if audit.disagreements:
+        lines += ["", _line(("task", "state", "criterion", "known", "said")), _line(["---"] * 5)]
+        lines += [
+            _line((state.task_id, f"{state.kind}: {state.name}", found.criterion or "(task)", word(found.truth),
+                   word(found.said)))
+            for state, found in audit.disagreements
+        ]  # fmt: skip
     return "\n".join(lines) + "\n"
 
 
+def word(value: bool | None) -> str:
+    """Return what is known or said in words; a dash where nothing is."""
+    return {True: "met", False: "not met", None: "–"}[value]
+
+
 def _line(values: Iterable[str]) -> str:
-    return f"| {' | '.join(values)} |"
+    return f"| {' | '.join(value.replace('|', '/') for value in values)} |"
