@@ -72,7 +72,8 @@ def test_a_proof_whose_evaluators_are_good_ends_with_0(proof: Proved) -> None:
     assert machine.exit_code == 0
     document = json.loads(machine.stdout)
     assert document["run"] == proof.run_id
-    assert document["states"] - document["adversarial"] == 5
+    # Five were played; four right ones were derived: two other layouts, two within the tolerance.
+    assert document["states"] - document["adversarial"] == 9
     assert {row["f1"] for row in document["rows"]} == {1.0}
     assert document["accepted"] == document["disagreements"] == document["left_out"] == []
     text = _audit(*proof, "--markdown", "--domain", "powder")
