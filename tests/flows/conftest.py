@@ -97,6 +97,7 @@ def inline_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     outside = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     with InlineServer(where, outside) as server:
         from prefect import settings
+        from prefect.events.worker import EventsWorker
 
         values = {
             settings.PREFECT_HOME: where.prefect_home,
@@ -108,6 +109,8 @@ def inline_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         }
         with settings.temporary_settings(values):
             _until(lambda: _answers(server.url), 120, "Prefect's server answers")
+            # Prefect keeps one sender of events a process: an earlier test's would go on asking a server that is gone.
+            EventsWorker.drain_all(timeout=10)
             yield server.url
 
 

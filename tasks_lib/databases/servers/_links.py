@@ -49,7 +49,12 @@ def _places(document: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
     """Yield each container and key under which a link may stand; without recursion, for hostile depths."""
     data = document.get("data")
     items = [one for one in (data if isinstance(data, list) else [data]) if isinstance(one, dict)]
-    heap: list[Any] = [one[name] for one in (document, *items) for name in ("links", "meta") if name in one]
+    heap: list[Any] = []
+    for one in (document, *items):
+        for name in ("links", "meta"):
+            if name in one:
+                yield one, name
+                heap.append(one[name])
     for item in items:
         attributes = item.get("attributes")
         if isinstance(attributes, dict) and "base_url" in attributes:

@@ -192,14 +192,15 @@ class _Bounded:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            request = Request(scope)
-            detail = _objection(request)
+            if self._renames:
+                asked = Request(scope).query_params.multi_items()
+                query = urlencode([(_QMPY_NAMES.get(key, key), value) for key, value in asked])
+                scope = {**scope, "query_string": query.encode("ascii")}
+            detail = _objection(Request(scope))
             if detail:
                 error = {"status": "400", "title": "Bad Request", "detail": detail}
                 await JSONResponse({"errors": [error]}, 400)(scope, receive, send)
                 return
-            query = urlencode([(_QMPY_NAMES.get(key, key), value) for key, value in request.query_params.multi_items()])
-            scope = {**scope, "query_string": query.encode("ascii")} if self._renames else scope
         await self._app(scope, receive, send)
 
 

@@ -29,6 +29,7 @@ class Child:
     key: tuple[int, int]
     code: int | None = None
     tail: bytearray = field(default_factory=bytearray)
+    reader: threading.Thread | None = None  # fills `tail`
 
     @property
     def pid(self) -> int:

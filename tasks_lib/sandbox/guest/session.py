@@ -211,11 +211,14 @@ class Session:
             stderr=subprocess.PIPE,
         )
         self._programs.append(child)
-        threading.Thread(target=_keep_tail, args=(child,), name="tail", daemon=True).start()
+        child.reader = threading.Thread(target=_keep_tail, args=(child,), name="tail", daemon=True)
+        child.reader.start()
         return {"pid": child.pid}
 
 
 def _last_words(child: Child) -> str:
+    if child.reader is not None:
+        child.reader.join(1.0)  # its end may be known before its last words are read
     words = bytes(child.tail[-500:]).decode("utf-8", "replace").strip()
     return f"; {child.name} ended with code {child.code}: {words}"
 

@@ -44,9 +44,10 @@ computer.mouse.single_click()
 def fityk(desktop_machine):
     computer = desktop_machine.computer
     computer.os.open_program("fityk")
-    window = computer.wait_for_window("Fityk", 60)
+    computer.wait_for_window("Fityk", 60)
     computer.settle()
-    return computer, window
+    # The program finds its size and place after it is shown.
+    return computer, computer.wait_for_window("Fityk", 60)
 
 
 def oracle(text):
