@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated
 
@@ -100,19 +100,25 @@ def prove(
             }
         )
     else:
-        _show(proofs)
+        _show(proofs, {loaded.id: loaded.task.domain for loaded in tasks})
         if repeat > 1:
             _show_flaky(flaky, repeat)
     raise typer.Exit(Exit.VOID_OR_UNPROVED if failed or flaky or chosen.problems else Exit.DONE)
 
 
-def _show(proofs: Sequence[Proof]) -> None:
+def _show(proofs: Sequence[Proof], domains: Mapping[str, str]) -> None:
     table = Table("task", "proofs", "hold", "what does not")
+    proved = {domain: [0, 0] for domain in sorted(set(domains.values()))}
     for task_id, entries in proof_rows(proofs).items():
+        count = proved[domains[task_id]]
+        count[0] += all(proof.holds for proof in entries)
+        count[1] += 1
         bad = [f"{proof.player} (trial {proof.trial}): {proof.why}" for proof in entries if not proof.holds]
         held = sum(proof.holds for proof in entries)
         table.add_row(task_id, str(len(entries)), str(held), "\n".join(bad), style="red" if bad else None)
     out.print(table)
+    for domain, (held, whole) in proved.items():
+        out.print(f"{domain}: {held}/{whole} tasks proved")
     out.print(f"{sum(proof.holds for proof in proofs)} of {len(proofs)} proofs hold")
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tasks_lib.cli.proving import _show_flaky
-from tasks_lib.episodes import Difference, Flaky
+from tasks_lib.cli.proving import _show, _show_flaky
+from tasks_lib.episodes import Difference, Flaky, Proof
 
 GOOD = Path(__file__).parents[2] / "fixtures" / "episodes" / "one_stage"
 
@@ -60,3 +60,17 @@ def test_the_table_says_what_differs_in_which_trial(capsys: pytest.CaptureFixtur
     assert "…" in said
     _show_flaky((), 3)
     assert "flaky: none; the 3 trials of each proof end in the same verdict" in capsys.readouterr().out
+
+
+def test_each_domain_is_told_how_many_of_its_tasks_are_proved(capsys: pytest.CaptureFixture[str]) -> None:
+    proofs = [
+        Proof("garnet", "oracle", 1, True, ""),
+        Proof("garnet", "nop", 1, False, "1 of 1 points for doing nothing"),
+        Proof("spinel", "oracle", 1, True, ""),
+        Proof("c1s", "oracle", 1, True, ""),
+    ]
+    _show(proofs, {"garnet": "mp", "spinel": "mp", "c1s": "xps"})
+    said = capsys.readouterr().out
+    assert "mp: 1/2 tasks proved" in said
+    assert "xps: 1/1 tasks proved" in said
+    assert "3 of 4 proofs hold" in said
