@@ -86,6 +86,7 @@ def _of_file(
     path = PurePosixPath(spot.path)
     yield spot.renamed("other name", str(path.with_name(f"copy-of-{path.name}")))
     yield from _numbers(spot, data)
+    yield from _entries(spot, data)
     told = stage.instruction.encode()
     others = [("instruction as file", "the instruction", told)]
     others += [("input as file", name, content) for name, content in sorted(inputs.items())]
@@ -147,6 +148,24 @@ def _numbers(spot: Spot, data: bytes) -> Iterator[State]:
         changed_bytes = move(data, room) if tabular else None
         if changed_bytes is not None:
             yield spot.with_bytes("beyond tolerance", "every number moved", changed_bytes, spot.known(None))
+
+
+def _entries(spot: Spot, data: bytes) -> Iterator[State]:
+    """Leave out the last entry of a list or the last row of a table, or give one entry twice in its place."""
+    getters = {criterion.reads.getter for criterion in spot.reading}
+    if "json" in getters:
+        document = _values.parse(data)
+        for what, change in (
+            ("the last is lost", _values.lose_entry),
+            ("the first is given twice", _values.repeat_entry),
+        ):
+            changed = change(document)
+            if changed is not None:
+                yield spot.with_bytes("entry lost", what, _values.dump(changed), spot.known(None))
+    elif "table" in getters:
+        shorter = _values.lose_row(data)
+        if shorter is not None:
+            yield spot.with_bytes("entry lost", "the last row is lost", shorter, spot.known(None))
 
 
 def _swapped(spot: Spot, document: Json, one: str, other: str) -> Iterator[State]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from tasks_lib.records import Criterion, Json
@@ -83,6 +83,31 @@ def move_in_table(data: bytes, room: tuple[float, float]) -> bytes | None:
                 for line in lines
             ).encode()
     return None
+
+
+def lose_entry(document: Json) -> Json:
+    """Return a JSON document without the last entry of its first list; None where it has no entry to lose."""
+    return _edit_list(document, lambda items: items[:-1])
+
+
+def repeat_entry(document: Json) -> Json:
+    """Return a JSON document whose first list has its first entry again in place of the last, another one."""
+    return _edit_list(document, lambda items: [*items[:-1], items[0]] if items[0] != items[-1] else None)
+
+
+def _edit_list(value: Json, change: Callable[[list[Json]], list[Json] | None]) -> Json:
+    if isinstance(value, list) and value:
+        return change(value)
+    for key in value if isinstance(value, dict) else ():
+        if (found := _edit_list(value[key], change)) is not None:
+            return {**value, key: found}
+    return None
+
+
+def lose_row(data: bytes) -> bytes | None:
+    """Return a text without its last line that is not blank; None where fewer than two would be left."""
+    lines = data.rstrip().splitlines(keepends=True)
+    return b"".join(lines[:-1]) if len(lines) > 2 else None
 
 
 def parse(data: bytes) -> Json:

@@ -95,8 +95,8 @@ def test_good_evaluators_agree_with_everything_that_is_known(store: Store, one_s
     assert kinds[:5] == ["oracle", "nop", "guess", "near miss", "near miss"]
     assert kinds[5:] == ["other layout", "within tolerance", "within tolerance", "other layout"]
     assert {state.kind for state in audit.states if state.adversarial} == {
-        "beyond tolerance", "empty file", "input as file", "instruction as file", "other deliverable", "other gold",
-        "other name", "truncated file",
+        "beyond tolerance", "empty file", "entry lost", "input as file", "instruction as file",
+        "other deliverable", "other gold", "other name", "truncated file",
     }  # fmt: skip
     assert [(row.domain, row.level) for row in audit.rows] == [
         ("powder", "criterion"), ("all", "criterion"), ("powder", "task"), ("all", "task"),

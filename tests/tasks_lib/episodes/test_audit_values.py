@@ -69,3 +69,18 @@ def test_pointers_lead_where_rfc_6901_says(pointer: str, value: object) -> None:
         changed = _values.put(document, pointer, 9)
         assert _values.at(changed, pointer) == 9
         assert document == {"a": [{"b/c": 1}, 2]}
+
+
+def test_an_entry_of_the_first_list_is_lost_or_given_twice() -> None:
+    document = {"n": 2, "in": {"ids": ["a", "b"], "more": [1]}}
+    assert _values.lose_entry(document) == {"n": 2, "in": {"ids": ["a"], "more": [1]}}
+    assert _values.repeat_entry(document) == {"n": 2, "in": {"ids": ["a", "a"], "more": [1]}}
+    assert _values.lose_entry(["a"]) == []
+    assert _values.repeat_entry(["a", "a"]) is None
+    assert _values.lose_entry({"n": 2, "empty": []}) is None
+    assert _values.lose_entry(None) is None
+
+
+def test_a_table_loses_its_last_row_but_not_its_only_one() -> None:
+    assert _values.lose_row(b"n\n1\n2\n\n") == b"n\n1\n"
+    assert _values.lose_row(b"n\n1\n") is None
