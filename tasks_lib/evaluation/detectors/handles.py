@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import ndimage
 
 from tasks_lib.evaluation.detectors.pixels import Box, Colour, Pixels, boxes_of, distance
 
@@ -46,6 +45,8 @@ def find_handles(pixels: Pixels, colour: Colour, sides: tuple[int, int] = (4, 10
     list of (x, y)
         The middles, by rows; empty where there are more than 400.
     """
+    from scipy import ndimage
+
     smallest, largest = sides
     alike = distance(pixels, colour) <= NEAR
     # Opening with the smallest square takes away lines, letters and noise, and leaves squares as they are.

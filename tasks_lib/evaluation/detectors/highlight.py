@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
-from skimage.color import rgb2lab
 
 from tasks_lib.evaluation.detectors.pixels import Box, Pixels, cut
 
@@ -65,6 +64,8 @@ def highlighted(
 
 
 def _ground(pixels: Pixels, name: str, box: Box) -> tuple[float, float, float]:
+    from skimage.color import rgb2lab
+
     part = cut(pixels, box)
     if part.shape[:2] != (box[3], box[2]) or min(part.shape[:2]) < 8:
         msg = f"the cell {name!r} {box} does not lie in the picture of {pixels.shape[1]} x {pixels.shape[0]} pixels"

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from tasks_lib.evaluation.detectors.pixels import Box, Pixels, boxes_of, commonest, cut, distance
 
@@ -95,6 +94,8 @@ def state_in(pixels: Pixels, region: Box) -> Toggle | None:
 
 def _outlines(part: Pixels, smallest: int) -> list[tuple[Box, NDArray[np.bool_]]]:
     """Return the boxes of closed shapes that are about square, each with its filled shape."""
+    from scipy import ndimage
+
     drawn = distance(part, commonest(part)) > OUTLINE
     found = []
     labels, _ = ndimage.label(drawn, np.ones((3, 3)))
