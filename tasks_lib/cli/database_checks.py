@@ -8,7 +8,7 @@ import json as jsonlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -177,9 +177,7 @@ def _comparison_lines(found: Comparison) -> Iterator[str]:
     for title, lines in parts:
         if lines:
             yield f"{title}: {len(lines)}"
-            yield from (f"  {line}" for line in lines[:_MOST_LINES])
-            if len(lines) > _MOST_LINES:
-                yield f"  and {len(lines) - _MOST_LINES} more: --json has them all"
+            yield from _first(lines)
     if found.same:
         yield "nothing differs beyond its tolerance"
 
@@ -245,13 +243,17 @@ def _report_lines(report: SourceReport) -> Iterator[str]:
     for one in report.questions:
         of = "" if one.announced is None else f" of {one.announced}"
         yield f"{one.url}: {one.items}{of} items on {one.pages} pages"
-        yield from (f"  {found}" for found in one.findings[:_MOST_LINES])
-        if len(one.findings) > _MOST_LINES:
-            yield f"  and {len(one.findings) - _MOST_LINES} more: --json has them all"
+        yield from _first(one.findings)
     if not report.reachable:
         yield f"{report.url} cannot be read: see above"
     else:
         yield f"{report.url} is {'well formed' if report.well_formed else 'not well formed'}"
+
+
+def _first(items: Sequence[object]) -> Iterator[str]:
+    yield from (f"  {item}" for item in items[:_MOST_LINES])
+    if len(items) > _MOST_LINES:
+        yield f"  and {len(items) - _MOST_LINES} more: --json has them all"
 
 
 def _need_builder() -> None:

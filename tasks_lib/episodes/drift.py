@@ -21,7 +21,7 @@ from tasks_lib.episodes.live_databases import LIVE
 from tasks_lib.episodes.needs import asks_a_database
 from tasks_lib.episodes.plan import Player
 from tasks_lib.episodes.services import SETTING
-from tasks_lib.episodes.stored import find_outcome, newest_first
+from tasks_lib.episodes.stored import find_outcome, newest_first, stages_in
 from tasks_lib.episodes.work import read_manifest
 from tasks_lib.records import (
     BlobRef,
@@ -176,7 +176,7 @@ class _Played:
         if self._place is None:
             return ""
         failed = ""
-        for stage in _stages(self._store, self._place):
+        for stage in stages_in(self._store, self._place):
             path = self._place.stage(stage).trajectory
             for step in self._store.read_lines(path, Step) if self._store.exists(path) else ():
                 lines = [
@@ -237,16 +237,12 @@ def _cause(one: _Played, state: Cause) -> EpisodeCause:
         cause = one.trouble or Cause.AGENT
     else:
         cause = state
-    label = Player(one.spec.agent, one.spec.model, one.spec.variant).label
+    label = Player.of(one.spec).label
     return EpisodeCause(episode_id=one.spec.id, agent=label, trial=one.spec.trial, outcome=one.outcome, cause=cause)
 
 
-def _stages(store: Store, place: AttemptFolder) -> list[str]:
-    return ["main", *store.children(f"{place.path}/stages")]
-
-
 def _replies(store: Store, place: AttemptFolder) -> Iterable[RelayedReply]:
-    for stage in _stages(store, place):
+    for stage in stages_in(store, place):
         path = place.stage(stage).replies
         if store.exists(path):
             yield from store.read_lines(path, RelayedReply)

@@ -11,8 +11,7 @@ from tasks_lib.episodes.work import read_manifest
 from tasks_lib.records import EpisodeSpec, RunManifest, Task, Verdict
 from tasks_lib.records.errors import BrokenDocumentError, ConfigurationError
 from tasks_lib.reporting import Explanation, explain_outcome
-from tasks_lib.store import RunFolder, Store
-from tasks_lib.store.layout import runs
+from tasks_lib.store import RunFolder, Store, runs
 from tasks_lib.taskdefs import load_all
 
 
@@ -86,7 +85,7 @@ def explain_episode(
         spec,
         outcome,
         find_evidence_of(store, attempts, sorted(stages)),
-        agent=Player(spec.agent, spec.model, spec.variant).label,
+        agent=Player.of(spec).label,
         attempt=place.number if place is not None else 0,
         task=task,
         notes=notes,

@@ -58,7 +58,7 @@ def flaky_proofs(played: Iterable[tuple[EpisodeSpec, Verdict | VoidRecord | None
     """
     groups: dict[tuple[str, str], dict[int, dict[str, str]]] = {}
     for spec, outcome in played:
-        player = Player(spec.agent, spec.model, spec.variant).label
+        player = Player.of(spec).label
         fields = ("passed",) if spec.agent in _DRAWING else _FIELDS
         groups.setdefault((spec.task_id, player), {})[spec.trial] = _facts(outcome, fields)
     found = []

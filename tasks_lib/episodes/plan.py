@@ -24,6 +24,11 @@ class Player:
     model: str | None = None
     variant: str | None = None
 
+    @classmethod
+    def of(cls, spec: EpisodeSpec) -> Player:
+        """Return who plays an episode."""
+        return cls(spec.agent, spec.model, spec.variant)
+
     @property
     def label(self) -> str:
         """The name in tables and in episode ids."""

@@ -169,7 +169,7 @@ def check_proof(task: Task, spec: EpisodeSpec, outcome: Verdict | VoidRecord | N
     stuck : str
         What `stuck_in` says: a transcript that was not played to its end proves nothing, whatever its verdict.
     """
-    player = Player(spec.agent, spec.model, spec.variant).label
+    player = Player.of(spec).label
     if outcome is None:
         holds, why = False, "not played"
     elif isinstance(outcome, VoidRecord):

@@ -7,12 +7,17 @@ from contextlib import suppress
 
 from tasks_lib.records import Evidence, Phase, Stage, Verdict, VoidReason, VoidRecord, now
 from tasks_lib.records.errors import BrokenDocumentError
-from tasks_lib.store import AttemptFolder, EpisodeFolder, Store
+from tasks_lib.store import MAIN, AttemptFolder, EpisodeFolder, Store
 
 
 def newest_first(episode: EpisodeFolder) -> list[AttemptFolder]:
     """Return the attempts that were opened, newest first: the order that the functions below want."""
     return [episode.attempt(number) for number in reversed(episode.attempts())]
+
+
+def stages_in(store: Store, attempt: AttemptFolder) -> list[str]:
+    """Return the ids of the stages that an attempt may hold documents of, without asking its task."""
+    return [MAIN, *store.children(f"{attempt.path}/stages")]
 
 
 def find_verdict(store: Store, attempts: Iterable[AttemptFolder]) -> tuple[AttemptFolder, Verdict] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tasks_lib.episodes.plan import Player
-from tasks_lib.episodes.stored import find_evidence, find_outcome, newest_first
+from tasks_lib.episodes.stored import find_evidence, find_outcome, newest_first, stages_in
 from tasks_lib.episodes.work import read_manifest
 from tasks_lib.records import (
     Ending,
@@ -80,7 +80,7 @@ def _result(
     return EpisodeResult(
         id=spec.id,
         task_id=spec.task_id,
-        agent=Player(spec.agent, spec.model, spec.variant).label,
+        agent=Player.of(spec).label,
         trial=spec.trial,
         modality=spec.modality,
         domain=task.domain if task else "unknown",
@@ -106,7 +106,7 @@ def _seconds(store: Store, attempt: AttemptFolder) -> float | None:
 
 def _stored_seconds(store: Store, attempt: AttemptFolder) -> float | None:
     total = 0.0
-    for stage in ("main", *store.children(attempt.path + "/stages")):
+    for stage in stages_in(store, attempt):
         folder = attempt.stage(stage)
         if store.exists(folder.provision):
             total += store.read_document(folder.provision, Provision).seconds

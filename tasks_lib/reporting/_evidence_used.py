@@ -33,15 +33,12 @@ def evidence_used(
     if found is None:
         return ()
     if criterion is None:
-        return tuple(_by_digest(record, digest, position, found, files) for position, digest in _digests(record))
+        digests = enumerate(record.evidence, start=1)
+        return tuple(_by_digest(record, digest, position, found, files) for position, digest in digests)
     source = source_of(criterion, found)
     if source.kind == "file":
         return (_file(record, criterion, str(source.path), found, files, source.note),)
     return (_screen(record, source, found, files),)
-
-
-def _digests(record: CriterionRecord) -> list[tuple[int, str]]:
-    return list(enumerate(record.evidence, start=1))
 
 
 def _by_digest(

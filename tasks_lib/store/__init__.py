@@ -2,11 +2,12 @@
 
 from tasks_lib.store._store import Store
 from tasks_lib.store.attempts import new_attempt
-from tasks_lib.store.layout import AttemptFolder, EpisodeFolder, RunFolder, StageFolder, runs
+from tasks_lib.store.layout import MAIN, AttemptFolder, EpisodeFolder, RunFolder, StageFolder, runs
 from tasks_lib.store.leases import HeldLease, acquire, expired, lease_path, new_owner
 from tasks_lib.store.state import state_folder
 
 __all__ = [
+    "MAIN",
     "AttemptFolder",
     "EpisodeFolder",
     "HeldLease",

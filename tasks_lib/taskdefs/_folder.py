@@ -53,6 +53,11 @@ class TaskFolder:
         return str(self.folder / TASK_FILE)
 
     @property
+    def root(self) -> Path:
+        """Root of the task definitions, three folders above: ``<root>/<suite>/<domain>/<task-id>``."""
+        return self.folder.resolve().parents[2]
+
+    @property
     def task(self) -> Task | None:
         """The task, where the form could be read."""
         return self.form.task if self.form else None

@@ -119,7 +119,7 @@ def _unknown_endpoint(_folder: TaskFolder, task: Task, known: Known) -> Iterator
 
 @rule("unknown-environment", "Every environment of a stage has its requirements in `environments/` below the root.")
 def _unknown_environment(folder: TaskFolder, task: Task, _known: Known) -> Iterator[Broken]:
-    place = folder.folder.resolve().parents[2] / "environments"
+    place = folder.root / "environments"
     for index, stage in enumerate(task.stages):
         if stage.environment is not None and not (place / f"{stage.environment}.txt").is_file():
             value = f"environments/{stage.environment}.txt is not there"

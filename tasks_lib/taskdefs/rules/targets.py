@@ -19,7 +19,6 @@ UNUSED = "target-unused"
 
 @rule("target-picture", "Every target that an oracle or a near miss names has a picture that it can be found by.")
 def _target_picture(folder: TaskFolder, task: Task, _known: Known) -> Iterator[Broken]:
-    root = folder.folder.resolve().parents[2]
     told: set[str] = set()
     for name, broken in _named(folder, task):
         if name is None:
@@ -27,7 +26,7 @@ def _target_picture(folder: TaskFolder, task: Task, _known: Known) -> Iterator[B
         elif name not in told:
             told.add(name)
             try:
-                read_target(root, name)
+                read_target(folder.root, name)
             except TaskError as error:
                 yield Broken(str(error), "see `matassay targets cut --help`", broken.at, broken.file, broken.line)
 
