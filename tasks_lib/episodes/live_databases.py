@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from tasks_lib.records.errors import ConfigurationError, ProvisionError, StoreEr
 from tasks_lib.store import StageFolder, Store
 
 if TYPE_CHECKING:
-    from tasks_lib.databases.servers import Relay, RelayedReply
+    from tasks_lib.databases.servers import DatabaseServer, Relay, RelayedReply
 
 LIVE = "live"
 KEY_VARIABLE = "MP_API_KEY"
@@ -111,7 +112,7 @@ def start_live(name: str, settings: dict[str, Any], replies: Replies) -> Relay:
         raise ProvisionError(msg) from error
 
 
-def check_recorded(relays: dict[str, Any]) -> None:
+def check_recorded(servers: Mapping[str, DatabaseServer]) -> None:
     """Refuse a stage whose replies could not all be kept.
 
     Raises
@@ -119,8 +120,7 @@ def check_recorded(relays: dict[str, Any]) -> None:
     StoreError
         If a reply is not on record; a full disk stays recognisable as its cause.
     """
-    for name, one in relays.items():
-        failure = getattr(one, "failure", None)
-        if failure is not None:
-            msg = f"a reply of database {name} could not be kept ({failure}): the stage has to be played again"
-            raise StoreError(msg) from failure
+    for name, one in servers.items():
+        if one.failure is not None:
+            msg = f"a reply of database {name} could not be kept ({one.failure}): the stage has to be played again"
+            raise StoreError(msg) from one.failure

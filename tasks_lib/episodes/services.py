@@ -20,7 +20,7 @@ from tasks_lib.sandbox import Computer, Machine
 from tasks_lib.store import StageFolder, Store
 
 if TYPE_CHECKING:
-    from tasks_lib.databases.servers import FaultSettings, Relay, RunningServer
+    from tasks_lib.databases.servers import DatabaseServer, FaultSettings
 
 SETTING = "databases"
 """Key of the manifest's settings that says what the databases serve."""
@@ -49,7 +49,7 @@ class Services:
 
     Attributes
     ----------
-    servers : dict of str to RunningServer or Relay
+    servers : dict of str to DatabaseServer
         By endpoint.
 
     Raises
@@ -61,7 +61,7 @@ class Services:
     """
 
     def __init__(self, work: EpisodeWork, stage: Stage, folder: StageFolder | None = None) -> None:
-        self.servers: dict[str, RunningServer | Relay] = {}
+        self.servers: dict[str, DatabaseServer] = {}
         self._stack = ExitStack()
         settings: dict[str, Any] = work.manifest.settings.get(SETTING) or {}
         with ExitStack() as undo:
@@ -103,7 +103,7 @@ class Services:
             store.write_bytes(folder.requests(name), lines.encode("utf-8"))
 
 
-def _start(name: str, settings: Mapping[str, Any], replies: Replies | None) -> RunningServer | Relay:
+def _start(name: str, settings: Mapping[str, Any], replies: Replies | None) -> DatabaseServer:
     # Web framework and dialects take half a second to import: only runs with databases pay.
     from tasks_lib.databases.servers import Dialect, FaultSettings, start
 

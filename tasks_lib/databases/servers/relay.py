@@ -17,8 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from anyio import CapacityLimiter, to_thread
@@ -29,14 +28,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from tasks_lib.databases._keys import KEY_NAME
-from tasks_lib.databases.servers._dialects import OPEN_DATA, client_environment
+from tasks_lib.databases.servers._dialects import OPEN_DATA
 from tasks_lib.databases.servers._edge import LONGEST_BODY, LONGEST_QUERY
 from tasks_lib.databases.servers._links import turned
-from tasks_lib.databases.servers._loopback import Loopback
 from tasks_lib.databases.servers._upstream import Answer, Upstream, refused_path
+from tasks_lib.databases.servers.database_server import DatabaseServer
 from tasks_lib.databases.servers.dialect import Dialect
 from tasks_lib.databases.servers.faults import FaultSettings
-from tasks_lib.databases.servers.request_log import RequestLog, RequestRecord, clean_query
+from tasks_lib.databases.servers.request_log import clean_query
 from tasks_lib.databases.servers.running import KEY_CHARACTERS
 from tasks_lib.records import Document, Text, UtcTime, now, slug
 from tasks_lib.records.errors import ConfigurationError
@@ -91,38 +90,13 @@ class _Route:
     local: str
 
 
-class Relay:
-    """A relay that answers until it is closed; also a context manager. It is used like a `RunningServer`.
-
-    Attributes
-    ----------
-    dialect : Dialect
-        What the upstream speaks.
-    port : int
-        On 127.0.0.1.
-    url : str
-        With a slash at its end.
-    endpoints : mapping
-        Name to base URL here.
-    digest : None
-        A live database has none.
-    faults : FaultSettings
-        Of an honest server: a relay plays none.
-    api_key : str or None
-        The key that this relay asks for; not the real one.
-    failure : BaseException or None
-        The first error of the recorder: the record of this relay is not whole.
-    """
-
-    digest: str | None = None
+class Relay(DatabaseServer):
+    """A relay before a live database: it plays no faults, asks for a key of its own, and records every reply."""
 
     def __init__(
         self, dialect: Dialect, targets: Mapping[str, Upstream], *, port: int, local_key: str | None, record: Recorder
     ) -> None:
-        self.dialect = dialect
-        self.faults = FaultSettings()
-        self.api_key = local_key
-        self.failure: BaseException | None = None
+        super().__init__(dialect, port=port, faults=FaultSettings(), api_key=local_key)
         self._targets = targets
         self._record = record
         self._lock = threading.Lock()
@@ -130,12 +104,8 @@ class Relay:
         self._bytes = 0
         self._closed = False
         self._places = CapacityLimiter(_AT_ONCE)
-        self._log = RequestLog(None)
-        self._loopback = Loopback(port)
-        self.port = self._loopback.port
-        self.url = self._loopback.url
         self._routes = _routes(dialect, self.url.rstrip("/"), targets)
-        self.endpoints: Mapping[str, str] = _endpoints(dialect, self.url, self._routes)
+        self.endpoints = _endpoints(dialect, self.url, self._routes)
         try:
             routes = [
                 Route(_STATE, self._state),
@@ -148,28 +118,13 @@ class Relay:
             self.close()
             raise
 
-    def requests(self) -> list[RequestRecord]:
-        """Return the last requests, 10 000 at most, oldest first."""
-        return self._log.records()
-
-    def environment(self) -> dict[str, str]:
-        """Return the environment variables that lead an unmodified client here."""
-        return client_environment(self.dialect, self.url, self.endpoints, self.api_key)
-
     def close(self) -> None:
         """Stop answering and recording, free the port, close the connections; a second call does nothing."""
-        self._loopback.close()
+        super().close()
         with self._lock:
             self._closed = True
         for upstream in self._targets.values():
             upstream.close()
-        self._log.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
 
     async def _state(self, request: Request) -> Response:
         return JSONResponse({"status": "OK", "relayed": {one.name: one.upstream.base for one in self._routes}})

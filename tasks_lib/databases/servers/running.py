@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
-from tasks_lib.databases.servers._dialects import Served, client_environment
+from tasks_lib.databases.servers._dialects import Served
 from tasks_lib.databases.servers._edge import Edge
-from tasks_lib.databases.servers._loopback import Loopback
+from tasks_lib.databases.servers.database_server import DatabaseServer
 from tasks_lib.databases.servers.dialect import Dialect
 from tasks_lib.databases.servers.faults import FaultSettings
-from tasks_lib.databases.servers.request_log import RequestLog, RequestRecord
 from tasks_lib.databases.snapshot import Snapshot
 from tasks_lib.records.errors import ConfigurationError
 
@@ -22,24 +18,10 @@ from tasks_lib.records.errors import ConfigurationError
 KEY_CHARACTERS = 32
 
 
-class RunningServer:
-    """A server that answers until it is closed; also a context manager.
+class RunningServer(DatabaseServer):
+    """A server of a snapshot, already answering; see `start`."""
 
-    Attributes
-    ----------
-    dialect : Dialect
-        What it speaks.
-    port : int
-        On 127.0.0.1.
-    url : str
-        With a slash at its end.
-    digest : str
-        Of the snapshot served, 64 hexadecimal digits.
-    faults : FaultSettings
-        What it does wrong, for the manifest.
-    api_key : str or None
-        The key that Materials Project's dialect asks for; None for the open dialects.
-    """
+    digest: str
 
     def __init__(
         self,
@@ -51,18 +33,12 @@ class RunningServer:
         api_key: str | None,
         log_path: Path | None,
     ) -> None:
-        self.dialect = dialect
+        super().__init__(dialect, port=port, faults=faults, api_key=api_key, log_path=log_path)
         self.digest = snapshot.digest
-        self.faults = faults
-        self.api_key = api_key
-        self._loopback = Loopback(port)
-        self.port = self._loopback.port
-        self.url = self._loopback.url
-        self._log = RequestLog(log_path)
         self._stack = contextlib.ExitStack()
         try:
             served = _app(dialect, snapshot, self.url, api_key, self._stack)
-            self.endpoints: Mapping[str, str] = served.endpoints
+            self.endpoints = served.endpoints
             edge = Edge(
                 served.app,
                 name=snapshot.name,
@@ -77,25 +53,10 @@ class RunningServer:
             self.close()
             raise
 
-    def requests(self) -> list[RequestRecord]:
-        """Return the last requests, 10 000 at most, oldest first."""
-        return self._log.records()
-
-    def environment(self) -> dict[str, str]:
-        """Return the environment variables that lead an unmodified client here."""
-        return client_environment(self.dialect, self.url, self.endpoints, self.api_key)
-
     def close(self) -> None:
-        """Stop answering, free the port and end the thread; a second call does nothing."""
-        self._loopback.close()
+        """Stop answering, free the port and what the app holds; a second call does nothing."""
+        super().close()
         self._stack.close()
-        self._log.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
 
 
 def start(
