@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tasks_lib.databases.identifiers import mp_number
+from tasks_lib.databases.ingest._records import count_in, odd_numbers, read_items
 from tasks_lib.databases.ingest._shown import without_key
 from tasks_lib.databases.ingest.findings import Effect, Fault, Finding, finding
 from tasks_lib.databases.ingest.pages import Page
@@ -44,26 +44,17 @@ def read_page(reply: Reply, question: str = "") -> Page:
     if not isinstance(meta, dict) and len(data) != 1:
         why = "without meta.total_doc nobody knows whether this is all there is"
         found.append(finding(Fault.NO_META, "meta", meta, why, place))
-    total = meta.get("total_doc") if isinstance(meta, dict) else None
-    items, identities = [], []
-    attributes: set[str] = set()
-    for position, item in enumerate(data):
-        identity = _identity(item)
-        if identity:
-            identities.append(identity)
-        document, told_of_item = read_document(item, f"data[{position}]", url=reply.url)
-        found.extend(told_of_item)
-        if document is not None:
-            items.append((identity, document))
-            attributes |= set(document)
+    items = read_items(
+        data, "data", lambda item, _: _identity(item), lambda item, path: read_document(item, path, url=reply.url)
+    )
     return Page(
         url=reply.url,
-        items=tuple(items),
-        identities=tuple(identities) if len(identities) == len(data) else (),
+        items=items.accepted,
+        identities=items.identities if all(items.identities) else (),
         size=len(data),
-        announced=total if isinstance(total, int) and not isinstance(total, bool) else None,
-        findings=tuple(found),
-        attributes=frozenset(attributes),
+        announced=count_in(meta.get("total_doc")) if isinstance(meta, dict) else None,
+        findings=(*found, *items.findings),
+        attributes=frozenset(name for _, kept in items.accepted for name in kept),
     )
 
 
@@ -92,16 +83,8 @@ def _wrong(item: dict[str, Any], path: str, place: str) -> Iterator[Finding]:
     if "material_id" in item and not _ID.fullmatch(str(item["material_id"])):
         why = "a material id is mp- and digits or letters; the document is left out"
         yield finding(Fault.NOT_THE_MODEL, f"{path}.material_id", item["material_id"], why, place)
-    for name in _NUMBERS:
-        value = item.get(name)
-        if value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            why = "an energy, gap, density or volume is a number; the document is left out"
-            yield finding(Fault.NOT_THE_MODEL, f"{path}.{name}", value, why, place)
-        elif isinstance(value, float) and not math.isfinite(value):
-            why = "an energy, gap, density or volume is finite; the document is left out"
-            yield finding(Fault.NOT_FINITE, f"{path}.{name}", value, why, place)
+    what = "an energy, gap, density or volume"
+    yield from odd_numbers(item, _NUMBERS, path, place, what=what, whole="document")
 
 
 def _number(identity: Any) -> int | None:

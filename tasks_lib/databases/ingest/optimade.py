@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
+from tasks_lib.databases.ingest._records import count_in, read_items
 from tasks_lib.databases.ingest._shown import without_key
 from tasks_lib.databases.ingest.findings import Fault, Finding, finding
 from tasks_lib.databases.ingest.pages import Page, chooses_fields, next_page
@@ -55,25 +56,23 @@ def read_page(reply: Reply, question: str = "") -> Page:
     link, told_of_link = next_page(document.get("links"), counts.get("more_data_available"), reply.url)
     found.extend(told_of_link)
     partial = chooses_fields(question or reply.url)
-    items, identities, attributes = [], [], set()
-    for position, item in enumerate(data):
+
+    def identify(item: Any, position: int) -> str:
         identity = item.get("id") if isinstance(item, dict) else None
-        identities.append(identity if isinstance(identity, str) else f"{reply.url}#{position}")
-        structure, told_of_item = read_structure(item, f"data[{position}]", partial=partial, url=reply.url)
-        found.extend(told_of_item)
-        if structure is not None:
-            items.append((identities[-1], structure))
-            attributes |= set(structure.get("attributes") or {})
-    announced = counts.get("data_returned")
+        return identity if isinstance(identity, str) else f"{reply.url}#{position}"
+
+    items = read_items(
+        data, "data", identify, lambda item, path: read_structure(item, path, partial=partial, url=reply.url)
+    )
     return Page(
         url=reply.url,
-        items=tuple(items),
-        identities=tuple(identities),
+        items=items.accepted,
+        identities=items.identities,
         size=len(data),
         next=link,
-        announced=announced if isinstance(announced, int) and not isinstance(announced, bool) else None,
-        findings=tuple(found),
-        attributes=frozenset(attributes),
+        announced=count_in(counts.get("data_returned")),
+        findings=(*found, *items.findings),
+        attributes=frozenset(name for _, kept in items.accepted for name in kept.get("attributes") or {}),
     )
 
 

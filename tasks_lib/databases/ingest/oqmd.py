@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from pymatgen.core.composition import Composition
 from pymatgen.core.periodic_table import Element
 
+from tasks_lib.databases.ingest._records import count_in, field_at, odd_numbers, read_items
 from tasks_lib.databases.ingest._shown import without_key
 from tasks_lib.databases.ingest.findings import Effect, Fault, Finding, finding
 from tasks_lib.databases.ingest.pages import Page, next_page
@@ -52,8 +52,7 @@ def read_page(reply: Reply, question: str = "") -> Page:
         # The real service says that there are more data on its last page too: only the link and the count are asked.
         link, told_of_link = next_page(document.get("links"), None, reply.url)
         found.extend(told_of_link)
-        total = counts.get("data_available")
-        announced = total if isinstance(total, int) and not isinstance(total, bool) else None
+        announced = count_in(counts.get("data_available"))
     elif _is_entry(document):
         data, at = [document], ""
         why = "a single entry stands bare, not under data; read as one entry"
@@ -62,27 +61,18 @@ def read_page(reply: Reply, question: str = "") -> Page:
         why = "a reply has data, or is one entry; this is neither"
         told = finding(Fault.NOT_A_REPLY, "", sorted(map(str, document))[:6], why, place)
         return Page(reply.url, findings=(told,), readable=False)
-    items, identities = [], []
-    attributes: set[str] = set()
-    for position, item in enumerate(data):
-        path = f"{at}[{position}]" if at else ""
-        identity = _identity(item)
-        if identity:
-            identities.append(identity)
-        entry, told_of_item = read_entry(item, path, url=reply.url)
-        found.extend(told_of_item)
-        if entry is not None:
-            items.append((identity, entry))
-            attributes |= set(entry)
+    items = read_items(
+        data, at, lambda item, _: _identity(item), lambda item, path: read_entry(item, path, url=reply.url)
+    )
     return Page(
         url=reply.url,
-        items=tuple(items),
-        identities=tuple(identities) if len(identities) == len(data) else (),
+        items=items.accepted,
+        identities=items.identities if all(items.identities) else (),
         size=len(data),
         next=link,
         announced=announced,
-        findings=tuple(found),
-        attributes=frozenset(attributes),
+        findings=(*found, *items.findings),
+        attributes=frozenset(name for _, kept in items.accepted for name in kept),
     )
 
 
@@ -100,7 +90,8 @@ def read_entry(item: Any, path: str, *, url: str = "") -> tuple[dict[str, Any] |
     if not isinstance(item, dict):
         return None, (finding(Fault.NOT_THE_MODEL, path, item, "an entry is an object; left out", place),)
     entry = dict(item)
-    found = [*_formulas(entry, path, place), *_elements(entry, path, place), *_numbers(entry, path, place)]
+    numbers = odd_numbers(entry, _NUMBERS, path, place, what="an energy, gap or volume", whole="entry")
+    found = [*_formulas(entry, path, place), *_elements(entry, path, place), *numbers]
     rejected = any(one.effect is Effect.REJECTED for one in found)
     return (None if rejected else entry), tuple(found)
 
@@ -117,16 +108,12 @@ def _identity(item: Any) -> str:
     return ""
 
 
-def _at(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
-
-
 def _formulas(entry: dict[str, Any], path: str, place: str) -> Iterator[Finding]:
     for name in _FORMULAS:
         value = entry.get(name)
         if value is None:
             continue
-        at = _at(path, name)
+        at = field_at(path, name)
         if not isinstance(value, str) or not _is_formula(value):
             why = "a formula is text such as Fe2O3; the entry is left out"
             yield finding(Fault.NOT_THE_MODEL, at, value, why, place)
@@ -154,7 +141,7 @@ def _elements(entry: dict[str, Any], path: str, place: str) -> Iterator[Finding]
     value = entry.get("elements")
     if value is None:
         return
-    at = _at(path, "elements")
+    at = field_at(path, "elements")
     if isinstance(value, str):
         symbols = _SYMBOL.findall(value)
         left = _SYMBOL.sub("", value).strip(" ,;-[]()'\"")
@@ -167,17 +154,3 @@ def _elements(entry: dict[str, Any], path: str, place: str) -> Iterator[Finding]
         return
     why = "elements are a list of symbols; the entry is left out"
     yield finding(Fault.NOT_THE_MODEL, at, value, why, place)
-
-
-def _numbers(entry: dict[str, Any], path: str, place: str) -> Iterator[Finding]:
-    for name in _NUMBERS:
-        value = entry.get(name)
-        if value is None:
-            continue
-        at = _at(path, name)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            why = "an energy, gap or volume is a number; the entry is left out"
-            yield finding(Fault.NOT_THE_MODEL, at, value, why, place)
-        elif isinstance(value, float) and not math.isfinite(value):
-            why = "an energy, gap or volume is finite; the entry is left out"
-            yield finding(Fault.NOT_FINITE, at, value, why, place)
