@@ -9,7 +9,15 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from tasks_lib.databases._outbound import LARGEST_BODY, MOST_REDIRECTS, client_for
+from tasks_lib.databases._outbound import (
+    MOST_REDIRECTS,
+    UNDERSTOOD,
+    BodyError,
+    client_for,
+    is_same_service,
+    read_body,
+    service_at,
+)
 from tasks_lib.databases.ingest.replies import Reply
 from tasks_lib.records.errors import ConfigurationError
 
@@ -37,17 +45,13 @@ class Fetcher:
     """
 
     def __init__(self, base: str, *, api_key: str | None = None, seconds: float = 60.0) -> None:
-        try:
-            parts = urlsplit(base)
-            port = parts.port
-        except ValueError:
-            parts, port = urlsplit(""), None
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
+        parts = service_at(base)
+        if parts is None:
             msg = f"a database's address begins with http:// or https:// and names a host, got {base!r}: write it so"
             raise ConfigurationError(msg)
-        self._place = (parts.hostname, port)
+        self._parts = parts
         self._seconds = seconds
-        headers = {"X-API-KEY": api_key} if api_key else {}
+        headers = {"Accept-Encoding": UNDERSTOOD} | ({"X-API-KEY": api_key} if api_key else {})
         self._client = client_for(parts.hostname, seconds, headers)
 
     def __call__(self, url: str) -> Reply:
@@ -64,9 +68,9 @@ class Fetcher:
         began = time.monotonic()
         for _ in range(MOST_REDIRECTS):
             try:
-                parts = urlsplit(url)
-                if (parts.hostname, parts.port) != self._place and not self._same_host(url):
-                    return Reply(url, 0, b"", f"it leads to {parts.hostname}, only {self._place[0]} is asked"), None
+                if not is_same_service(self._parts, url):
+                    there = urlsplit(url).hostname
+                    return Reply(url, 0, b"", f"it leads to {there}, only {self._parts.hostname} is asked"), None
                 with self._client.stream("GET", url) as answer:
                     if answer.is_redirect and answer.next_request is not None:
                         url = str(answer.next_request.url)
@@ -76,22 +80,13 @@ class Fetcher:
                 return Reply(url, 0, b"", f"{type(error).__name__}: {error}"[:200]), None
         return Reply(url, 0, b"", f"more than {MOST_REDIRECTS} redirects"), None
 
-    def _same_host(self, url: str) -> bool:
-        # From http to https the port changes with the scheme.
-        parts = urlsplit(url)
-        return parts.hostname == self._place[0] and parts.port is None and parts.scheme == "https"
-
     def _read(self, url: str, answer: httpx.Response, began: float) -> tuple[Reply, float | None]:
-        parts, size = [], 0
-        for part in answer.iter_bytes():
-            parts.append(part)
-            size += len(part)
-            if size > LARGEST_BODY:
-                return Reply(url, answer.status_code, b"", f"the body has more than {LARGEST_BODY} bytes"), None
-            if time.monotonic() - began > self._seconds:
-                return Reply(url, answer.status_code, b"", f"the body took more than {self._seconds:g} s"), None
+        try:
+            body = read_body(answer, deadline=began + self._seconds, seconds=self._seconds)
+        except BodyError as error:
+            return Reply(url, answer.status_code, b"", str(error)), None
         after = answer.headers.get("Retry-After", "")
-        return Reply(url, answer.status_code, b"".join(parts)), float(after) if after.isdecimal() else None
+        return Reply(url, answer.status_code, body), float(after) if after.isdecimal() else None
 
     def close(self) -> None:
         """Close the connections."""

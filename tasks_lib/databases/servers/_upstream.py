@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 import time
-import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
 import httpx
 
-from tasks_lib.databases._outbound import LARGEST_BODY, MOST_REDIRECTS, client_for
+from tasks_lib.databases._outbound import MOST_REDIRECTS, BodyError, client_for, is_same_service, read_body, service_at
 from tasks_lib.records.errors import ConfigurationError
 
 SECONDS = 120.0
@@ -22,8 +20,6 @@ _ANSWERED = (
     "content-type", "etag", "last-modified", "content-range", "accept-ranges", "retry-after", "x-ratelimit-remaining",
     "x-matassay-snapshot", "x-matassay-snapshot-name",
 )  # fmt: skip
-_PART = 2**20
-_CODINGS = frozenset({"gzip", "x-gzip", "deflate"})
 _REMOVED = "removed"
 _SHORTEST_SECRET = 8  # what is shorter stands by chance in any text
 _UNSAFE = re.compile(r"[\x00-\x20\x7f\\]|%(?:2f|5c|00|0a|0d)", re.IGNORECASE)
@@ -105,7 +101,7 @@ class Upstream:
                     following = str(reply.next_request.url)
             except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, ValueError) as error:
                 return Answer(None, problem=f"{type(error).__name__}: {error}"[:300])
-            if method == "POST" or not self._is_own(following):
+            if method == "POST" or not is_same_service(self._parts, following):
                 return Answer(None, problem=f"the upstream leads to {following[:200]}, which is not asked")
             url = following
         return Answer(None, problem=f"more than {MOST_REDIRECTS} redirects")
@@ -130,13 +126,6 @@ class Upstream:
         """Close the connections."""
         self._client.close()
 
-    def _is_own(self, url: str) -> bool:
-        there = urlsplit(url)
-        if there.hostname != self._parts.hostname:
-            return False
-        upgrade = (self._parts.scheme, there.scheme, there.port) == ("http", "https", None)
-        return (there.scheme, there.port) == (self._parts.scheme, self._parts.port) or upgrade
-
 
 def check_base(base: str) -> str:
     """Return a base address without a slash at its end.
@@ -146,12 +135,8 @@ def check_base(base: str) -> str:
     ConfigurationError
         If it is no http or https address, or carries credentials, a query or a fragment.
     """
-    try:
-        parts = urlsplit(base)
-        sound = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        parts, sound = urlsplit(""), False
-    if not sound or parts.username or parts.password or parts.query or parts.fragment or _UNSAFE.search(base):
+    parts = service_at(base)
+    if parts is None or parts.username or parts.password or parts.query or parts.fragment or _UNSAFE.search(base):
         shown = base if "@" not in base else base.rpartition("@")[2]
         msg = (
             f"an upstream is http:// or https://, a host and perhaps a path, without credentials, got {shown!r}: "
@@ -199,47 +184,13 @@ def refused_path(raw_path: str) -> str | None:
 def _whole(reply: httpx.Response, method: str, deadline: float) -> Answer:
     if not 200 <= reply.status_code <= 599:
         return Answer(None, problem=f"status {reply.status_code} is none of a reply")
-    codings = [one.strip().lower() for one in reply.headers.get("content-encoding", "identity").split(",")]
-    packed = [one for one in codings if one not in {"", "identity"}]
-    if len(packed) > 1 or not _CODINGS.issuperset(packed):
-        return Answer(None, problem=f"the body is packed as {', '.join(packed)[:80]!r}, which was not asked for")
-    parts, size = [], 0
-    for part in _unpacked(reply.iter_raw(), packed[0]) if packed and method != "HEAD" else reply.iter_raw():
-        parts.append(part)
-        size += len(part)
-        if size > LARGEST_BODY:
-            return Answer(None, problem=f"the body has more than {LARGEST_BODY} bytes")
-        if time.monotonic() > deadline:
-            return Answer(None, problem=f"the reply took more than {SECONDS:g} s")
+    try:
+        body = read_body(reply, deadline=deadline, seconds=SECONDS, bare=method == "HEAD")
+    except BodyError as error:
+        return Answer(None, problem=str(error))
     # What a client cannot be sent again is left out: a database may say anything.
     said = {name: reply.headers[name] for name in _ANSWERED if name in reply.headers}
     headers = {name: value for name, value in said.items() if value.isascii() and value.isprintable()}
     if method == "HEAD" and "content-length" in reply.headers:
         headers["content-length"] = reply.headers["content-length"]  # the size of what a GET would bring
-    return Answer(reply.status_code, b"".join(parts), headers)
-
-
-def _unpacked(raw: Iterator[bytes], coding: str) -> Iterator[bytes]:
-    """Unpack a body in parts of bounded size, so that a small one that unpacks to a huge one stops at the limit.
-
-    Raises
-    ------
-    ValueError
-        If it is not packed as it says, or breaks off.
-    """
-    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16 if coding.endswith("gzip") else zlib.MAX_WBITS)
-    came = False
-    try:
-        for piece in raw:
-            left, came = piece, True
-            while left and not unpacker.eof:
-                yield unpacker.decompress(left, _PART)
-                left = unpacker.unconsumed_tail
-    except zlib.error as error:
-        msg = f"the body is not packed as {coding!r}: {error}"
-        raise ValueError(msg) from error
-    while rest := unpacker.decompress(unpacker.unconsumed_tail, _PART):
-        yield rest
-    if came and not unpacker.eof:
-        msg = f"the packed body ({coding}) breaks off"
-        raise ValueError(msg)
+    return Answer(reply.status_code, body, headers)

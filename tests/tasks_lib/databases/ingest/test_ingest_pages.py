@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import json
+import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
-from tasks_lib.databases import Snapshot
+from tasks_lib.databases import Snapshot, _outbound
 from tasks_lib.databases.ingest import (
     Collected,
     Effect,
@@ -300,3 +305,44 @@ def test_a_fetcher_asks_no_other_host_and_bounds_what_it_reads(oqmd: RunningServ
         assert fetch(f"{oqmd.url}heartbeat").status == 200
         assert "only 127.0.0.1 is asked" in fetch("http://localhost:1/heartbeat").problem
         assert fetch(f"http://127.0.0.1:{oqmd.port + 1 if oqmd.port < 65535 else 1}/").problem
+
+
+def test_a_fetcher_unpacks_a_body_no_further_than_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_outbound, "LARGEST_BODY", 1_000_000)
+    swelling = gzip.compress(bytes(50_000_000))
+
+    class Answering(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = swelling if self.path == "/swells" else gzip.compress(b"{}")
+            self.send_response(200)
+            self.send_header("Content-Encoding", "gzip")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            with contextlib.suppress(OSError):
+                self.wfile.write(body)
+
+        def log_message(self, *words: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        base = f"http://127.0.0.1:{server.server_port}"
+        with Fetcher(base) as fetch:
+            assert fetch(f"{base}/small").body == b"{}"
+            assert "more than 1000000 bytes" in fetch(f"{base}/swells").problem
+        server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("base", "url", "same"),
+    [
+        ("http://h/a", "https://h/b", True),
+        ("http://h:80/a", "http://h:81/b", False),
+        ("http://h:8000/a", "https://h/b", True),
+        ("https://h/a", "http://h/b", False),
+        ("https://h/a", "https://g/b", False),
+        ("https://h:1/a", "https://h:1/b", True),
+    ],
+)
+def test_a_key_never_leads_from_https_to_http(base: str, url: str, same: bool) -> None:
+    assert _outbound.is_same_service(urlsplit(base), url) is same

@@ -21,12 +21,11 @@ from mp_api.client.core import MPRestError
 from optimade.client import OptimadeClient
 from qmpy_rester import QMPYRester
 
-from tasks_lib.databases import Snapshot
+from tasks_lib.databases import Snapshot, _outbound
 from tasks_lib.databases.alteration import altered
 from tasks_lib.databases.ingest import Fetcher, walk
 from tasks_lib.databases.ingest import optimade as reader
 from tasks_lib.databases.servers import FaultSettings, Relay, RelayedReply, RunningServer, relay, start
-from tasks_lib.databases.servers import _upstream as upstream_module
 from tasks_lib.records import now
 from tasks_lib.records.errors import ConfigurationError
 
@@ -314,7 +313,7 @@ def test_nothing_of_the_clients_own_reaches_the_upstream(kept: Kept) -> None:
 
 
 def test_too_large_a_body_is_cut_off(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upstream_module, "LARGEST_BODY", 1_000)
+    monkeypatch.setattr(_outbound, "LARGEST_BODY", 1_000)
     body = b"x" * 2_000
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 2000\r\nConnection: close\r\n\r\n"
     assert _asked_of(lambda _: head + body, "oqmdapi/formationenergy", kept).status_code == 502
@@ -366,7 +365,7 @@ def test_a_key_that_cannot_be_sent_is_refused_and_not_repeated(key: str, kept: K
 
 
 def test_a_packed_body_is_read_and_one_that_swells_is_cut_off(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upstream_module, "LARGEST_BODY", 3_000_000)
+    monkeypatch.setattr(_outbound, "LARGEST_BODY", 3_000_000)
     text = b"[" + b"1," * 100_000 + b"1]"
     for pack, name in ((gzip.compress, b"gzip"), (zlib.compress, b"deflate")):
         answer = _said(pack(text), b"Content-Encoding: " + name)
