@@ -15,7 +15,7 @@ from flows.dispatch import play_deployed, play_inline
 from flows.orders import Order
 from flows.summaries import conclude_alone
 from tasks_lib.episodes import EPISODES_AT_ONCE, build_environments, outcome_of, read_manifest
-from tasks_lib.records import EpisodeSpec, RunSummary, VoidRecord
+from tasks_lib.records import EpisodeSpec, RunManifest, RunSummary, VoidRecord
 from tasks_lib.store import RunFolder, Store
 
 _LOG = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ async def play_run(order: Order) -> RunSummary:
     store = Store.open(order.store_url)
     manifest = await asyncio.to_thread(read_manifest, store, order.run_id)
     await asyncio.to_thread(build_environments, manifest, order.taskdefs_root, _LOG.warning)
-    todo, done = await asyncio.to_thread(_divide, store, order)
+    todo, done = await asyncio.to_thread(_divide, store, order, manifest)
     progress = ProgressBar(order.run_id, len(todo) + done)
     await progress.start(done)
 
@@ -86,9 +86,8 @@ def _unwritten(store: Store, run_id: str, spec: EpisodeSpec) -> bool:
     return outcome_of(store, run_id, spec.id) is None
 
 
-def _divide(store: Store, order: Order) -> tuple[list[EpisodeSpec], int]:
+def _divide(store: Store, order: Order, manifest: RunManifest) -> tuple[list[EpisodeSpec], int]:
     """Return the episodes to play, and how many have a verdict; the store says so, no flow run's state."""
-    manifest = read_manifest(store, order.run_id)
     folder = RunFolder(store, order.run_id)
     todo, done = [], 0
     for spec in manifest.episodes:
