@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from tasks_lib.evaluation._registry import Unreadable
+from collections.abc import Mapping, Sequence
+
+from tasks_lib.evaluation._registry import CallError, Unreadable
 from tasks_lib.evaluation.getters.tables import find_column
-from tasks_lib.evaluation.metrics import _say
+from tasks_lib.evaluation.metrics import _cells, _say
 from tasks_lib.evaluation.metrics.numbers import as_number
 from tasks_lib.records import Json
 
@@ -31,6 +33,29 @@ def rows_of(value: Json, names: list[str], whose: str) -> Rows:
         return [{name: row[name] for name in names} for row in value]
     msg = f"{whose} is no table: {_say.value(value)}"
     raise Unreadable(msg)
+
+
+def wanted_rows(
+    want: Json, keys: Sequence[str], rules: Mapping[str, _cells.Rule], whose: str
+) -> tuple[list[str], Rows]:
+    """Return the columns that are compared, and those of what is wanted as rows.
+
+    Raises
+    ------
+    CallError
+        If what is wanted is no table or lacks such a column.
+    """
+    names = [*dict.fromkeys([*keys, *rules])]
+    try:
+        return names, rows_of(want, names, whose)
+    except Unreadable as error:
+        raise CallError(str(error)) from error
+
+
+def row_differs(row: dict[str, Json], target: dict[str, Json], rules: Mapping[str, _cells.Rule]) -> str:
+    """Say in which column a row is not the one wanted, and why; empty where all that have a rule agree."""
+    reasons = ((column, _cells.differs(row[column], target[column], rule)) for column, rule in rules.items())
+    return next((f"{column}: {reason}" for column, reason in reasons if reason), "")
 
 
 def key_of(row: dict[str, Json], keys: list[str]) -> tuple[str, ...]:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tasks_lib.evaluation._registry import CallError, Judgement, Seen, Unreadable, metric
+from tasks_lib.evaluation._registry import CallError, Judgement, Seen, metric
 from tasks_lib.evaluation.metrics import _cells, _say
 from tasks_lib.evaluation.metrics._pairing import unpaired
-from tasks_lib.evaluation.metrics._rows import key_of, rows_of, shown
+from tasks_lib.evaluation.metrics._rows import key_of, row_differs, rows_of, shown, wanted_rows
 from tasks_lib.evaluation.metrics.texts import fold, items_of
 from tasks_lib.records import Json
 
@@ -68,11 +68,7 @@ def members(
 
 
 def _objects(seen: Seen, want: list[Json], count: int, keys: list[str], rules: dict[str, dict[str, Any]]) -> Judgement:
-    names = [*dict.fromkeys([*keys, *rules])]
-    try:
-        wanted = rows_of(want, names, "the wanted list")
-    except Unreadable as error:
-        raise CallError(str(error)) from error
+    names, wanted = wanted_rows(want, keys, rules, "the wanted list")
 
     def name(item: dict[str, Json]) -> Hashable:
         return key_of(item, keys) if keys else _identity(item, False)
@@ -80,8 +76,7 @@ def _objects(seen: Seen, want: list[Json], count: int, keys: list[str], rules: d
     def why(item: dict[str, Json], target: dict[str, Json]) -> str:
         if keys and name(item) != name(target):
             return f"its key is not {shown(key_of(target, keys))}"
-        reasons = ((column, _cells.differs(item[column], target[column], rule)) for column, rule in rules.items())
-        return next((f"{column}: {reason}" for column, reason in reasons if reason), "")
+        return row_differs(item, target, rules)
 
     return _judge(rows_of(seen.value, names, "the list"), wanted, count, why, name)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from tasks_lib.evaluation._registry import CallError, Judgement, Seen, Unreadable, metric
+from tasks_lib.evaluation._registry import CallError, Judgement, Seen, metric
 from tasks_lib.evaluation.metrics import _cells, _say
 from tasks_lib.evaluation.metrics._pairing import unpaired
-from tasks_lib.evaluation.metrics._rows import Rows, key_of, rows_of, shown
+from tasks_lib.evaluation.metrics._rows import Rows, key_of, row_differs, rows_of, shown, wanted_rows
 from tasks_lib.evaluation.readers.text import fold_key
 from tasks_lib.records import Json
 
@@ -52,21 +53,12 @@ def table_match(
     if not rules:
         msg = "columns names no column: name those that are compared"
         raise CallError(msg)
-    names = [*dict.fromkeys([*(keys or []), *rules])]
-    try:
-        wanted = rows_of(want, names, "the wanted table")
-    except Unreadable as error:
-        raise CallError(str(error)) from error
+    names, wanted = wanted_rows(want, keys or [], rules, "the wanted table")
     rows = rows_of(seen.value, names, "the table")
     if len(rows) < len(wanted) or (len(rows) > len(wanted) and not extra):
         return Judgement(False, f"{len(rows)} rows were found, {len(wanted)} are wanted")
 
-    def differs(row: dict[str, Json], target: dict[str, Json]) -> str:
-        for name, rule in rules.items():
-            if reason := _cells.differs(row[name], target[name], rule):
-                return f"{name}: {reason}"
-        return ""
-
+    differs = partial(row_differs, rules=rules)
     if keys:
         return _by_keys(rows, wanted, keys, differs)
     if ordered:
