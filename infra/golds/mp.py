@@ -9,8 +9,8 @@ import numpy as np
 from pymatgen.core.structure import Structure
 
 from infra.golds import Answer, gold
-from infra.golds.properties import milli, number
-from tasks_lib.databases import Entry, Snapshot, by_stability, of_formula, of_system, within_system
+from infra.golds.properties import lowest, milli, number
+from tasks_lib.databases import Entry, Snapshot, of_formula, of_system, within_system
 
 FERROMAGNET, ANTIFERROMAGNET = "FM", "AFM"
 SLAB_LAYERS = 7
@@ -162,7 +162,7 @@ def unknown_ordering(snapshot: Snapshot) -> Answer:
 @gold("mp/rock-salt-slab", how="seven (110) layers of NiO, stacked one by one from its cubic edge; cell 30 Å high")
 def rock_salt_slab(snapshot: Snapshot) -> Answer:
     """Return a slab of rock salt cut along (110), in its smallest cell."""
-    entry = by_stability(of_formula(snapshot, "NiO"))[0]
+    entry = lowest(snapshot, "NiO")
     edge = (4 * number(entry, "volume") / (entry.nsites / 2)) ** (1 / 3)  # cubic cell, four formula units
     across, step = edge / math.sqrt(2), edge / math.sqrt(8)
     positions = []

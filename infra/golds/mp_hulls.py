@@ -13,13 +13,8 @@ import numpy as np
 from scipy.optimize import linprog
 
 from infra.golds import Answer, gold
-from infra.golds.properties import number
+from infra.golds.properties import lowest, number
 from tasks_lib.databases import Entry, Snapshot, by_stability, of_formula, within_system
-
-
-def lowest(snapshot: Snapshot, formula: str) -> Entry:
-    """Return the entry of a formula that has the lowest energy."""
-    return by_stability(of_formula(snapshot, formula))[0]
 
 
 def of_group(snapshot: Snapshot, formula: str, space_group: int) -> Entry:

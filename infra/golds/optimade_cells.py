@@ -9,7 +9,7 @@ from pymatgen.core.structure import Structure
 
 from infra.golds import Answer, gold
 from infra.golds.optimade import by_composition, in_binaries, ratio
-from infra.golds.properties import milli, number
+from infra.golds.properties import lowest, milli, number
 from tasks_lib.databases import Entry, Snapshot, by_stability, of_formula, of_system
 
 METHANE_REACH = range(-2, 3)
@@ -24,7 +24,7 @@ def oxide_cell_volumes(snapshot: Snapshot) -> Answer:
 
 @gold("optimade/stable-ice-cell", how="cell of the most stable entry of H2O")
 def stable_ice_cell(snapshot: Snapshot) -> Structure:
-    return by_stability(of_formula(snapshot, "H2O"))[0].structure.to_pymatgen()
+    return lowest(snapshot, "H2O").structure.to_pymatgen()
 
 
 @gold("optimade/hydrocarbon-bonds", how="shortest vector from a carbon to a hydrogen atom or one of its images")
@@ -62,10 +62,10 @@ def rivals_among_abc3(snapshot: Snapshot) -> Answer:
 
 @gold("optimade/disulfide-decomposition", how="energies of FeS and S less that of FeS2, each in its lowest entry")
 def disulfide_decomposition(snapshot: Snapshot) -> Answer:
-    lowest = {name: by_stability(of_formula(snapshot, name))[0] for name in ("FeS2", "FeS", "S")}
-    energy = {name: number(entry, "energy_per_atom") for name, entry in lowest.items()}
+    forms = {name: lowest(snapshot, name) for name in ("FeS2", "FeS", "S")}
+    energy = {name: number(entry, "energy_per_atom") for name, entry in forms.items()}
     return {
-        "reactant": lowest["FeS2"].id,
-        "products": [lowest["FeS"].id, lowest["S"].id],
+        "reactant": forms["FeS2"].id,
+        "products": [forms["FeS"].id, forms["S"].id],
         "energy": round(2 * energy["FeS"] + energy["S"] - 3 * energy["FeS2"], 4),
     }

@@ -9,7 +9,7 @@ from typing import Any
 from pymatgen.symmetry.analyzer import SpacegroupAnalyzer
 
 from infra.golds import Answer, gold
-from infra.golds.properties import number
+from infra.golds.properties import lowest, number
 from tasks_lib.databases import Entry, Snapshot, by_stability, of_formula, of_system, within_system
 
 MILLI = 1000.0
@@ -31,11 +31,6 @@ def volume_per_atom(entry: Entry) -> float:
     return number(entry, "volume") / entry.nsites
 
 
-def lowest(entries: Iterable[Entry]) -> Entry:
-    """Return the entry of the lowest formation energy."""
-    return min(entries, key=energy)
-
-
 def ids(entries: Iterable[Entry]) -> list[int]:
     """Return the entry ids, sorted."""
     return sorted(entry.oqmd_entry_id for entry in entries)
@@ -54,7 +49,7 @@ def _heights(entries: Iterable[Entry]) -> list[dict[str, Any]]:
 
 @gold("oqmd/hematite-lowest-entry", how="the lowest formation energy of the entries of Fe2O3; five atoms' volume")
 def hematite_lowest_entry(snapshot: Snapshot) -> Answer:
-    entry = lowest(of_formula(snapshot, "Fe2O3"))
+    entry = lowest(snapshot, "Fe2O3")
     return {
         "entry_id": entry.oqmd_entry_id,
         "spacegroup": entry.value("space_group_symbol"),
@@ -80,8 +75,7 @@ def titanium_oxygen_nearest(snapshot: Snapshot) -> Answer:
 
 @gold("oqmd/magnesia-energy-span", how="extreme formation energies of the entries of MgO, times two atoms a formula")
 def magnesia_energy_span(snapshot: Snapshot) -> Answer:
-    entries = of_formula(snapshot, "MgO")
-    first, last = lowest(entries), max(entries, key=energy)
+    first, last = lowest(snapshot, "MgO"), max(of_formula(snapshot, "MgO"), key=energy)
     return {
         "lowest": first.oqmd_entry_id,
         "highest": last.oqmd_entry_id,
@@ -135,7 +129,7 @@ def sulfide_any_five(snapshot: Snapshot) -> Answer:
 @gold("oqmd/copper-gold-ground-states", how="the lowest entry of each formula in the system Au-Cu; fractions by site")
 def copper_gold_ground_states(snapshot: Snapshot) -> Answer:
     entries = of_system(snapshot, "Cu", "Au")
-    winners = [lowest(of_formula(snapshot, formula)) for formula in sorted({entry.formula for entry in entries})]
+    winners = [lowest(snapshot, formula) for formula in sorted({entry.formula for entry in entries})]
     return [
         {
             "entry_id": entry.oqmd_entry_id,
@@ -171,16 +165,16 @@ def ternary_oxide_average(snapshot: Snapshot) -> Answer:
 @gold("oqmd/sesquioxide-ground-states", how="for each element M with an entry of M2O3, the lowest; five atoms' volume")
 def sesquioxide_ground_states(snapshot: Snapshot) -> Answer:
     metals = sorted({symbol for entry in snapshot for symbol in entry.elements} - {"O"})
-    found = {metal: of_formula(snapshot, f"{metal}2O3") for metal in metals}
+    formulas = {metal: f"{metal}2O3" for metal in metals}
+    found = {metal: lowest(snapshot, name) for metal, name in formulas.items() if of_formula(snapshot, name)}
     return [
         {
             "element": metal,
-            "entry_id": lowest(entries).oqmd_entry_id,
-            "spacegroup": lowest(entries).value("space_group_symbol"),
-            "volume": round(volume_per_atom(lowest(entries)) * 5, 6),
+            "entry_id": entry.oqmd_entry_id,
+            "spacegroup": entry.value("space_group_symbol"),
+            "volume": round(volume_per_atom(entry) * 5, 6),
         }
-        for metal, entries in found.items()
-        if entries
+        for metal, entry in found.items()
     ]
 
 

@@ -8,8 +8,8 @@ from typing import cast
 import numpy as np
 
 from infra.golds import Answer, gold
-from infra.golds.oqmd import MILLI, energy, height, lowest, volume_per_atom
-from infra.golds.properties import number
+from infra.golds.oqmd import MILLI, energy, height, volume_per_atom
+from infra.golds.properties import lowest, number
 from tasks_lib.databases import Entry, Snapshot, of_formula, of_system, within_system
 
 
@@ -72,12 +72,12 @@ def rutile_octahedra(snapshot: Snapshot) -> Answer:
 @gold("oqmd/titanates-from-oxides", how="lowest total energies of MTiO3, MO and TiO2; elements cancel in the balance")
 def titanates_from_oxides(snapshot: Snapshot) -> Answer:
     def unit(formula: str, atoms: int) -> float:
-        return atoms * number(lowest(of_formula(snapshot, formula)), "energy_per_atom")
+        return atoms * number(lowest(snapshot, formula), "energy_per_atom")
 
     return [
         {
             "metal": metal,
-            "titanate": lowest(of_formula(snapshot, f"{metal}TiO3")).oqmd_entry_id,
+            "titanate": lowest(snapshot, f"{metal}TiO3").oqmd_entry_id,
             "energy": round(unit(f"{metal}TiO3", 5) - unit(f"{metal}O", 2) - unit("TiO2", 3), 6),
         }
         for metal in ("Mg", "Ca", "Sr", "Ba", "Mn", "Fe", "Ni", "Pb")

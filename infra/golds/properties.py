@@ -1,8 +1,8 @@
-"""Properties of entries as numbers, for the gold of every domain."""
+"""Properties of entries as numbers, and the lowest entry of a formula, for the gold of every domain."""
 
 from __future__ import annotations
 
-from tasks_lib.databases import Entry
+from tasks_lib.databases import Entry, Snapshot, by_stability, of_formula
 
 
 def number(entry: Entry, name: str) -> float:
@@ -23,3 +23,8 @@ def number(entry: Entry, name: str) -> float:
 def milli(entry: Entry) -> float:
     """Return the height above the hull in meV an atom."""
     return round(1000 * number(entry, "energy_above_hull"), 3)
+
+
+def lowest(snapshot: Snapshot, formula: str) -> Entry:
+    """Return the entry of a formula that has the lowest energy."""
+    return by_stability(of_formula(snapshot, formula))[0]
