@@ -79,10 +79,11 @@ def prove(
         manifest = open_run(place, proof_manifest(tasks, chosen.digest, repeat=repeat, seed=seed, machine=machine))
         order = RunOrder(place.url, manifest.run_id, root, concurrency=concurrency or settings.run.concurrency)
     say(f"proof {manifest.run_id}: {len(tasks)} tasks, {len(manifest.episodes)} episodes")
-    build_environments(manifest, root, say)
     try:
-        with explained(interrupts=False), LiveTable(err, len(manifest.episodes)) as table:
-            load_engine().run(order, None if json else table)
+        with explained(interrupts=False):
+            build_environments(manifest, root, say)
+            with LiveTable(err, len(manifest.episodes)) as table:
+                load_engine().run(order, None if json else table)
     except KeyboardInterrupt:
         say("interrupted; nothing is proved by half")
         raise typer.Exit(Exit.INTERRUPTED) from None

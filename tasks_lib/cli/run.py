@@ -175,9 +175,9 @@ def _command() -> tuple[str, ...]:
 def _play(order: RunOrder, manifest: RunManifest, place: Store, as_json: bool) -> None:
     """Let the engine work, show how it goes, end in the table and the exit code."""
     say(f"run {manifest.run_id}: {len(manifest.episodes)} episodes, store {place.url}")
-    build_environments(manifest, order.taskdefs, say)
     try:
         with explained(interrupts=False):
+            build_environments(manifest, order.taskdefs, say)
             if as_json:
                 summary = load_engine().run(order, _print_event)
             else:

@@ -6,13 +6,16 @@ import json
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from tasks_lib.cli import app
-from tasks_lib.episodes import build_environments, episodes_for, make_manifest, needs_of
+from tasks_lib.cli.run import _play
+from tasks_lib.episodes import RunOrder, build_environments, episodes_for, make_manifest, needs_of
 from tasks_lib.episodes.plan import Player
 from tasks_lib.records import MachineSettings, RunManifest
 from tasks_lib.sandbox import environments
+from tasks_lib.store import Store
 from tasks_lib.taskdefs import load_all
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "episodes"
@@ -74,3 +77,20 @@ def test_a_manifest_says_which_environments_and_which_database_it_needs() -> Non
     assert needs_of(load_all(FIXTURES / "one_stage").tasks) == {}
     needs = needs_of(load_all(FIXTURES / "database").tasks)
     assert needs["databases"]["name"] == "matassay-snapshot-1"
+
+
+def test_an_interrupt_while_an_environment_is_built_tells_how_to_go_on(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(environment: environments.PythonEnvironment) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(environments, "build", interrupted)
+    manifest, store = _manifest({"environments": ["bare"]}), Store.open(str(tmp_path / "store"))
+    order = RunOrder(
+        store_url=store.url, run_id=manifest.run_id, taskdefs=root, models_file=None, concurrency=1, executor="inline"
+    )
+    with pytest.raises(typer.Exit) as ended:
+        _play(order, manifest, store, False)
+    assert ended.value.exit_code == 130
+    assert f"matassay run --resume {manifest.run_id}" in capsys.readouterr().err
