@@ -92,7 +92,7 @@ def read_yaml(data: bytes) -> YamlDocument:
         _refuse_unbounded(text)
         node = loader.get_single_node()
         if node is None:
-            raise YamlProblem(1, "an empty file", "write the task's fields, see docs/task-authors.md")
+            raise YamlProblem(1, "an empty file", "write the task's fields, see docs/task-authoring.md")
         lines = dict(_lines(node, ()))
         return YamlDocument(loader.construct_document(node), lines)
     except yaml.MarkedYAMLError as error:

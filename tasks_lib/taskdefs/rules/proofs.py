@@ -65,7 +65,7 @@ def _oracle_unparsable(folder: TaskFolder, task: Task, known: Known) -> Iterator
                 line = text.count("\n", 0, max(text.find(reply), 0)) + 1
                 value = f"reply {number}: {problem}"
                 yield Broken(
-                    value, "write the reply as docs/task-authors.md says", file=str(folder.folder / name), line=line
+                    value, "write the reply as docs/task-authoring.md says", file=str(folder.folder / name), line=line
                 )
 
 

@@ -16,7 +16,7 @@ from tasks_lib.taskdefs import RULES, Finding, find_root, lint, load_all
 from tasks_lib.taskdefs.rules.registry import rule
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "taskdefs"
-DOCS = Path(__file__).parents[3] / "docs" / "task-authors.md"
+DOCS = Path(__file__).parents[3] / "docs" / "task-authoring.md"
 # What the reader of a folder says before any rule is asked.
 READER = {"yaml", "form", "unreadable", "duplicate-id"}
 # What is known of a whole set alone.
