@@ -81,8 +81,8 @@ python_packages() {
 }
 
 case $target in
-run) system_packages && python_packages "[serve,databases]" ;;
-test) system_packages && python_packages "[serve,test]" ;;
+run) system_packages && python_packages "[serve,databases,afm]" ;;
+test) system_packages && python_packages "[serve,test,afm]" ;;
 packages) system_packages ;;
 *)
     say "unknown target '$target': give run, test or packages"

@@ -1,0 +1,1 @@
+"""The atomic force microscope: files, analysis, digital twin, back ends, tuning and experiments."""
