@@ -14,6 +14,11 @@ from tasks_lib.store import Store
 from tasks_lib.taskdefs import load_all
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name raw bytes by their argument: packed ones hold a time, and workers have to agree on the names of tests."""
+    return argname if isinstance(val, bytes) and not (val.isascii() and val.decode().isprintable()) else None
+
+
 def _plan(
     store: Store,
     root: Path,

@@ -1,6 +1,7 @@
 """Agents, the loop in which they work, and the reading of what they answer."""
 
 from tasks_lib.agents._matching import THRESHOLD, Match, Search, find_target
+from tasks_lib.agents._text_matching import ReadText, TextLine, find_text
 from tasks_lib.agents.actions import CALLS, Action, read_actions
 from tasks_lib.agents.guess import GuessAgent
 from tasks_lib.agents.llm import LlmAgent, ScriptedLlmAgent
@@ -10,7 +11,7 @@ from tasks_lib.agents.prompts import system_prompt, user_prompt
 from tasks_lib.agents.protocol import Agent, Brief, Reply, Turn, View
 from tasks_lib.agents.random_agent import RandomAgent
 from tasks_lib.agents.registry import AGENTS, MODEL_AGENTS, make_agent
-from tasks_lib.agents.targets import TargetAbsentError, TargetError, Targets, place_of
+from tasks_lib.agents.targets import TargetAbsentError, TargetError, Targets, place_of, place_of_text
 from tasks_lib.agents.transcripts import TranscriptAgent, stuck_reason
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Match",
     "ParsedReply",
     "RandomAgent",
+    "ReadText",
     "Reply",
     "Script",
     "ScriptedLlmAgent",
@@ -33,13 +35,16 @@ __all__ = [
     "TargetAbsentError",
     "TargetError",
     "Targets",
+    "TextLine",
     "TranscriptAgent",
     "Turn",
     "View",
     "find_target",
+    "find_text",
     "make_agent",
     "parse_reply",
     "place_of",
+    "place_of_text",
     "play",
     "read_actions",
     "reply_problems",

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import mimetypes
-import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -78,10 +77,10 @@ def provision(work: EpisodeWork, attempt: AttemptFolder, stage: Stage) -> Machin
     return served
 
 
-def _python(work: EpisodeWork, stage: Stage) -> tuple[Path, dict[str, Json]]:
-    """Return the interpreter of the stage's scripts, and what the record says of its environment."""
+def _python(work: EpisodeWork, stage: Stage) -> tuple[Path | None, dict[str, Json]]:
+    """Return the interpreter of the stage's environment, and what the record says of that; None: the harness's own."""
     if stage.environment is None:
-        return Path(sys.executable), {}
+        return None, {}
     environment = environments.find(stage.environment, work.taskdefs)
     if not environment.is_built:
         msg = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tasks_lib.agents import Agent, Targets, make_agent
 from tasks_lib.episodes.work import EpisodeWork
+from tasks_lib.evaluation.ocr import read_screen
 from tasks_lib.records import Stage, Step, episode_id
 from tasks_lib.records.errors import ConfigurationError, TaskError
 from tasks_lib.store import RunFolder
@@ -31,7 +32,7 @@ def agent_for(work: EpisodeWork, stage: Stage) -> Agent:
         spec.agent,
         transcript=_transcript(work, stage),
         trajectory=_recorded(work, stage) if spec.agent == "replay" else (),
-        targets=Targets(work.taskdefs),
+        targets=Targets(work.taskdefs, read_screen),
         model=model,
         model_name=spec.model,
         seed=spec.seed,

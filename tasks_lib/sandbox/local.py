@@ -135,7 +135,7 @@ class LocalMachine:
             if _identity.needed():
                 self._identity = _identity.make()
                 self._identity.give(self._folders.home, self._folders.work, *self._folders.endpoints.iterdir())
-        guest = self._guest_settings(endpoints, scripts, capped)
+        guest = self._guest_settings(endpoints, scripts, python, capped)
         token = secrets.token_urlsafe(32)
         self._launch(server, scripts, token, guest)
         self._client = ControlClient(str(self._socket_path), token)
@@ -216,7 +216,11 @@ class LocalMachine:
         return _remains.end_processes(self.id, self._group)
 
     def _guest_settings(
-        self, endpoints: dict[str, int], scripts: _interpreter.Interpreter, capped: dict[str, str]
+        self,
+        endpoints: dict[str, int],
+        scripts: _interpreter.Interpreter,
+        python: Path | None,
+        capped: dict[str, str],
     ) -> GuestSettings:
         inside = self._settings.isolated
         folders = self._folders
@@ -228,6 +232,7 @@ class LocalMachine:
             work=_bubblewrap.WORK if inside else str(folders.work),
             runtime=_bubblewrap.RUNTIME if inside else str(folders.root / "run"),
             python=str(scripts.executable),
+            programs=str(python.parent) if python is not None else None,
             endpoints={port: f"{_bubblewrap.ENDPOINTS}/{port}.sock" for port in endpoints.values()} if inside else {},
             variables=dict(self.variables),
             file_mb=self._settings.disk_mb,

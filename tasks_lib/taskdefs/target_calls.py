@@ -1,6 +1,6 @@
 """The place of a named target in a transcript: ``computer.mouse.move_abs(target("fityk/menu-data"))``.
 
-A call of ``target`` stands for the two pixels of a move or a drag. What reaches the parser of replies are numbers.
+A target is named by its picture, as there, or by the text that stands on it: ``target(text="OK", within="Export")``. A call of ``target`` stands for the two pixels of a move or a drag. What reaches the parser of replies are numbers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ LONGEST_LINE = 400
 # Farther than any screen is wide.
 _FARTHEST = 10_000
 _CALL = re.compile(r"\btarget\s*\(")
-_FORM = 'target("program/name"), with near=(x, y), within="window title", dx=… and dy=… where they are needed'
+_LONGEST_TEXT = 80
+_FORM = 'target("program/name") or target(text="…"), with near=(x, y), within="window title", dx=… and dy=… where they are needed'
 
 
 class TargetCallError(TaskError):
@@ -36,13 +37,15 @@ class TargetCall:
     Attributes
     ----------
     name : str
-        The target.
+        The target's picture; empty where it is found by its text.
     near : tuple of int or None
         Of several matches, take the one whose middle is nearest to this pixel.
     within : str or None
         Look only inside the window whose title contains this.
     dx, dy : int
         What is added to the middle of the target, pixels.
+    text : str or None
+        The text that the target is found by.
     """
 
     name: str
@@ -50,6 +53,12 @@ class TargetCall:
     within: str | None = None
     dx: int = 0
     dy: int = 0
+    text: str | None = None
+
+    @property
+    def label(self) -> str:
+        """What messages call the target."""
+        return self.name if self.text is None else f"with the text {self.text!r}"
 
 
 def target_calls(reply: str, modality: Modality) -> tuple[TargetCall, ...]:
@@ -147,10 +156,9 @@ def _read(node: ast.Call) -> TargetCall:
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         values, named = [], {}
     good = (
-        len(values) == 1
-        and isinstance(values[0], str)
+        (_is_text(named.get("text")) if not values else len(values) == 1 and isinstance(values[0], str))
         and len(named) == len(node.keywords)
-        and set(named) <= {"near", "within", "dx", "dy"}
+        and set(named) <= {"near", "within", "dx", "dy"} | (set() if values else {"text"})
         and _is_pair(named.get("near", (0, 0)))
         and isinstance(within := named.get("within", "any"), str)
         and bool(within.strip())
@@ -160,9 +168,16 @@ def _read(node: ast.Call) -> TargetCall:
         msg = f"{ast.unparse(node)[:120]} is no target: write {_FORM}"
         raise TargetCallError(msg)
     try:
-        return TargetCall(check_name(values[0]), **named)  # type: ignore[arg-type]
+        return TargetCall(check_name(values[0]) if values else "", **named)  # type: ignore[arg-type]
     except TaskError as error:
         raise TargetCallError(str(error)) from None
+
+
+def _is_text(value: object) -> bool:
+    # Of dots and colons nothing is left to compare.
+    return (
+        isinstance(value, str) and len(value) <= _LONGEST_TEXT and value.isprintable() and any(map(str.isalnum, value))
+    )
 
 
 def _is_pixels(value: object) -> bool:

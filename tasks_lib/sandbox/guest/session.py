@@ -123,10 +123,11 @@ class Session:
             return self._perform(action) or {}
 
     def which(self, program: str) -> str | None:
-        """Return where a program lies, or None."""
+        """Return where a program lies, or None: on the search path, or among the programs of the environment."""
         if "/" in program or program.startswith("-") or "\0" in program:
             return None
-        return shutil.which(program, path=self.desktop.environment["PATH"])
+        folders = [self.desktop.environment["PATH"], self._settings.programs]
+        return shutil.which(program, path=os.pathsep.join(folder for folder in folders if folder))
 
     def _wait_idle(self, seconds: float) -> bool | None:
         return wait_idle(self.windows.focused_pid(), seconds)

@@ -17,6 +17,7 @@ class GuestSettings(BaseModel):
     work: str
     runtime: str
     python: str
+    programs: str | None = None  # folder of the environment's programs, searched after the machine's own path
     endpoints: dict[int, str] = {}  # loopback port inside the machine -> unix socket that leads to the host's port
     variables: dict[str, str] = {}  # environment variables of scripts alone, such as where a database is
     file_mb: int

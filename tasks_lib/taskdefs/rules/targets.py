@@ -1,17 +1,20 @@
-"""Rules on named targets: the pictures by which an oracle finds what it clicks on."""
+"""Rules on named targets: the pictures by which an oracle finds what it clicks on.
+
+A target that is found by its text has none: what is wrong with such a call, `oracle-unparsable` says.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tasks_lib.records import Task
+from tasks_lib.records import Modality, Task
 from tasks_lib.records.errors import TaskError
 from tasks_lib.taskdefs._folder import TaskFolder
 from tasks_lib.taskdefs.edits import edit
 from tasks_lib.taskdefs.findings import Finding, Severity
 from tasks_lib.taskdefs.rules.registry import Broken, Known, rule
-from tasks_lib.taskdefs.target_calls import target_calls
+from tasks_lib.taskdefs.target_calls import TargetCall, target_calls
 from tasks_lib.taskdefs.targets import FOLDER, SUFFIX, read_target, target_files
 
 UNUSED = "target-unused"
@@ -52,7 +55,7 @@ def _named(folder: TaskFolder, task: Task) -> Iterator[tuple[str | None, Broken]
         text = folder.transcripts.get(name, "")
         file = str(folder.folder / name)
         try:
-            for call in target_calls(text, stage.modality):
+            for call in _pictured(text, stage.modality):
                 line = text.count("\n", 0, max(text.find(f'"{call.name}"'), 0)) + 1
                 yield call.name, Broken("", "", file=file, line=line)
         except TaskError:
@@ -60,7 +63,11 @@ def _named(folder: TaskFolder, task: Task) -> Iterator[tuple[str | None, Broken]
         for index, miss in enumerate(task.near_misses):
             at = ("near_misses", index, "replace")
             try:
-                for call in target_calls(edit(text, miss.replace), stage.modality):
+                for call in _pictured(edit(text, miss.replace), stage.modality):
                     yield call.name, Broken("", "", at)
             except TaskError as error:
                 yield None, Broken(f"{miss.id}: {error}", "mend the replacement", at)
+
+
+def _pictured(text: str, modality: Modality) -> tuple[TargetCall, ...]:
+    return tuple(call for call in target_calls(text, modality) if call.text is None)
