@@ -12,6 +12,7 @@ step() {
 step lint .venv/bin/ruff check .
 step format .venv/bin/ruff format --check .
 step types .venv/bin/mypy
+step 'calls of tests' .venv/bin/mypy --config-file infra/mypy-tests.ini tests infra
 step imports .venv/bin/lint-imports
 step schemas .venv/bin/python -m tasks_lib.records.schemas --check
 step reference .venv/bin/python -m tasks_lib.evaluation.reference --check

@@ -37,8 +37,8 @@ class Ruler:
         for at in np.unique(pixels[..., 0]):
             ys, xs = np.nonzero(pixels[..., 0] == at)
             if at < 255:
-                box = (int(xs.min()), int(ys.min()), int(np.ptp(xs)) + 1, int(np.ptp(ys)) + 1)
-                lines.append(ocr.Line(f"g{at}", *map(float, box), 1.0 if at else 0.2))
+                width, height = float(np.ptp(xs) + 1), float(np.ptp(ys) + 1)
+                lines.append(ocr.Line(f"g{at}", float(xs.min()), float(ys.min()), width, height, 1.0 if at else 0.2))
         return lines
 
 

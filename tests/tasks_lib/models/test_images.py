@@ -32,7 +32,7 @@ def png(width, height, colour="navy", mode="RGB"):
     ],
 )
 def test_the_size_that_a_model_sees(screen, limit, step, shown):
-    assert shown_size(*screen, ImageSettings(max_long_edge=limit, multiple_of=step)) == shown
+    assert shown_size(screen[0], screen[1], ImageSettings(max_long_edge=limit, multiple_of=step)) == shown
 
 
 @pytest.mark.parametrize(
@@ -50,13 +50,13 @@ def test_the_size_that_a_model_sees(screen, limit, step, shown):
     ],
 )
 def test_a_place_is_mapped_to_the_screen(place, shown, screen, wanted):
-    assert to_screen(*place, shown, screen) == wanted
+    assert to_screen(place[0], place[1], shown, screen) == wanted
 
 
 @pytest.mark.parametrize("place", [(1456, 0), (0, 816), (-1, 0), (0, -0.6), (float("nan"), 0), (0, float("inf"))])
 def test_a_place_outside_is_refused_with_the_bounds(place):
     with pytest.raises(ValueError, match=r"is outside the picture: x 0 to 1455, y 0 to 815"):
-        to_screen(*place, (1456, 816), (1920, 1080))
+        to_screen(place[0], place[1], (1456, 816), (1920, 1080))
 
 
 SIZES = st.tuples(st.integers(1, 8000), st.integers(1, 8000))
@@ -65,7 +65,7 @@ SIZES = st.tuples(st.integers(1, 8000), st.integers(1, 8000))
 @given(SIZES, SIZES, st.floats(0, 1, exclude_max=True), st.floats(0, 1, exclude_max=True))
 def test_a_mapped_place_is_on_the_screen_and_no_pixel_of_the_picture_away(shown, screen, across, down):
     place = int(across * shown[0]), int(down * shown[1])
-    for got, at, small, large in zip(to_screen(*place, shown, screen), place, shown, screen, strict=True):
+    for got, at, small, large in zip(to_screen(place[0], place[1], shown, screen), place, shown, screen, strict=True):
         assert 0 <= got < large
         assert abs((got + 0.5) / large - (at + 0.5) / small) <= 0.5 / large + 1e-9
 
@@ -73,7 +73,7 @@ def test_a_mapped_place_is_on_the_screen_and_no_pixel_of_the_picture_away(shown,
 @given(SIZES)
 def test_without_a_resize_nothing_moves(size):
     for place in ((0, 0), (size[0] - 1, size[1] - 1), (size[0] // 2, size[1] // 3)):
-        assert to_screen(*place, size, size) == place
+        assert to_screen(place[0], place[1], size, size) == place
 
 
 def test_a_picture_that_fits_is_passed_on_byte_for_byte():
