@@ -1,0 +1,390 @@
+"""The guard before every back end: checked orders, one client, approvals, envelopes, and a log that only grows."""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from types import TracebackType
+from typing import Any, Self
+
+from pydantic import ValidationError
+
+from tasks_lib.instruments.frame import Frame, Gains, ScanSettings
+from tasks_lib.instruments.protocol.backend import BackEnd, LineReport, OnLine
+from tasks_lib.instruments.protocol.errors import InstrumentError, RefusedError
+from tasks_lib.instruments.protocol.limits import CriticalAction, Limits, SafetyPolicy
+from tasks_lib.instruments.protocol.state import Change, Event, EventKind, State, Value
+from tasks_lib.records import Json, now
+from tasks_lib.records.errors import LeaseHeldError, MatAssayError
+from tasks_lib.store import HeldLease, Store, acquire
+
+# Asked before a critical action that the policy names: the action and what it is about, in words.
+Approve = Callable[[CriticalAction, str], bool]
+
+LEASE_SECONDS = 600.0
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+# An instrument stores what it is told in its own steps; what differs by more was not taken.
+_TAKEN_WITHIN = 1e-3
+
+
+class Instrument:
+    """A microscope in the hands of one client.
+
+    Parameters
+    ----------
+    back_end : BackEnd
+        The microscope.
+    client : str
+        Who drives it, for the log.
+    lease : HeldLease, optional
+        The lease of the instrument; it is renewed with every order and every line, and a lost one ends the work.
+    policy : SafetyPolicy
+        Which critical actions need a person's word.
+    approve : callable, optional
+        Asked for that word; without it such actions are refused.
+    on_event : callable, optional
+        Called with every entry of the log, for whoever keeps it.
+    clock : callable
+        Returns the present time, aware.
+    """
+
+    def __init__(
+        self,
+        back_end: BackEnd,
+        *,
+        client: str,
+        lease: HeldLease | None = None,
+        policy: SafetyPolicy | None = None,
+        approve: Approve | None = None,
+        on_event: Callable[[Event], None] | None = None,
+        clock: Callable[[], datetime] = now,
+    ) -> None:
+        self._back_end = back_end
+        self._client = client
+        self._lease = lease
+        self._policy = policy or SafetyPolicy()
+        self._approve = approve
+        self._on_event = on_event
+        self._clock = clock
+        self._events: list[Event] = []
+        self._log_lock = threading.Lock()
+        self._turn = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._lease is not None:
+            self._lease.release()
+
+    @property
+    def name(self) -> str:
+        """Name of the instrument."""
+        return self._back_end.name
+
+    @property
+    def limits(self) -> Limits:
+        """What the instrument accepts."""
+        return self._back_end.limits
+
+    def events(self) -> tuple[Event, ...]:
+        """Return the log so far, refused orders included."""
+        with self._log_lock:
+            return tuple(self._events)
+
+    def snapshot(self) -> State:
+        """Return everything that the instrument reports at this instant."""
+        return self._back_end.read()
+
+    def set(self, **values: Value) -> tuple[Change, ...]:
+        """Set parameters: all of them or none.
+
+        Parameters
+        ----------
+        **values
+            Parameters by the names of `Parameter`, in SI units, degrees and percent.
+
+        Returns
+        -------
+        tuple of Change
+            What the instrument reported before and after, in order of name.
+
+        Raises
+        ------
+        RefusedError
+            If a value is out of range, the values together pass an envelope, or a scan is running; nothing was set.
+        InstrumentError
+            If the instrument did not take the values; those of before were written back.
+        """
+        with self._order(EventKind.SET, {"values": dict(values)}) as details:
+            wanted = self.limits.checked(values)
+            before = self._back_end.read()
+            self.limits.check_state(_with(before, wanted))
+            after = self._write(before, wanted)
+            old, new = before.values(), after.values()
+            changes = tuple(Change(name=name, before=old[name], after=new[name]) for name in sorted(wanted))
+            details["changes"] = [one.model_dump(mode="json") for one in changes]
+            return changes
+
+    def _write(self, before: State, values: Mapping[str, Value]) -> State:
+        try:
+            self._back_end.write(values)
+            after = self._back_end.read()
+            reported = after.values()
+            for name, value in values.items():
+                if not _taken(value, reported[name]):
+                    msg = f"{self.name} was told {name} = {value!r} and reports {reported[name]!r}"
+                    raise InstrumentError(msg)
+        except MatAssayError as error:
+            if failed := self._write_back(before, values):
+                msg = f"{error}; {failed} could not be written back either: look at the instrument"
+                raise InstrumentError(msg) from error
+            raise
+        return after
+
+    def _write_back(self, before: State, names: Iterable[str]) -> str:
+        """Restore each parameter by itself, so that one that sticks keeps no other; return those that failed."""
+        failed = []
+        for name in sorted(names):
+            try:
+                self._back_end.write({name: before.values()[name]})
+            except MatAssayError:
+                failed.append(name)
+        return ", ".join(failed)
+
+    def set_mode(self, mode: str) -> None:
+        """Change the operating mode; the tip must be withdrawn.
+
+        Raises
+        ------
+        RefusedError
+            If the mode is unknown, the tip is engaged, approval is denied, or a scan is running.
+        """
+        with self._order(EventKind.MODE, {"mode": mode}):
+            if mode not in self.limits.modes:
+                msg = f"there is no mode {mode!r}; take one of {', '.join(self.limits.modes)}"
+                raise RefusedError(msg)
+            self._away(f"the mode becomes {mode}")
+            self._ask(CriticalAction.MODE, f"change the operating mode to {mode}")
+            self._back_end.set_mode(mode)
+            self._expect("mode", mode, self._back_end.read().mode)
+
+    def select_lever(self, name: str) -> None:
+        """Tell the instrument which cantilever is mounted; the tip must be withdrawn.
+
+        Raises
+        ------
+        RefusedError
+            If the lever is unknown, its force at the present setpoint passes the envelope, the tip is engaged,
+            approval is denied, or a scan is running.
+        """
+        with self._order(EventKind.LEVER, {"lever": name}):
+            self.limits.lever(name)
+            self._away(f"the lever becomes {name}")
+            self.limits.check_state(self._back_end.read().model_copy(update={"lever": name}))
+            self._ask(CriticalAction.LEVER, f"select the lever {name}")
+            self._back_end.select_lever(name)
+            self._expect("lever", name, self._back_end.read().lever)
+
+    def approach(self, timeout_s: float = 120.0) -> State:
+        """Engage the tip.
+
+        Parameters
+        ----------
+        timeout_s : float
+            Time that the approach may take, s.
+
+        Raises
+        ------
+        RefusedError
+            If approval is denied, the time is no positive number, or a scan is running.
+        InstrumentError
+            If the tip is not engaged at the end; it was withdrawn then.
+        """
+        with self._order(EventKind.APPROACH, {"timeout_s": timeout_s if math.isfinite(timeout_s) else None}) as details:
+            if not 0 < timeout_s <= 3600:
+                msg = f"the time of an approach lies between 0 and 3600 s, not at {timeout_s!r}"
+                raise RefusedError(msg)
+            self.limits.check_state(self._back_end.read())
+            self._ask(CriticalAction.APPROACH, f"bring the tip of {self.name} to the sample")
+            self._back_end.approach(timeout_s)
+            state = self._back_end.read()
+            details["approach"] = state.approach.value
+            if not state.engaged:
+                self._back_end.withdraw()
+                msg = (
+                    f"the tip is not engaged after an approach of at most {timeout_s:g} s (it is {state.approach});"
+                    " it was withdrawn: look at the sample, the setpoint and the laser, then approach again"
+                )
+                raise InstrumentError(msg)
+            return state
+
+    def withdraw(self) -> State:
+        """Lift the tip by the z actuator."""
+        with self._order(EventKind.WITHDRAW, {}):
+            self._back_end.withdraw()
+            return self._back_end.read()
+
+    def retract(self) -> State:
+        """Move the tip away by the motor."""
+        with self._order(EventKind.RETRACT, {}):
+            self._back_end.retract()
+            return self._back_end.read()
+
+    def scan(self, name: str, on_line: OnLine | None = None) -> Frame:
+        """Scan one frame with the present settings and wait for it.
+
+        Parameters
+        ----------
+        name : str
+            Name of the frame: letters, digits, ``_ . -``, 100 at most.
+        on_line : callable, optional
+            Gets every line when it is there and says whether the scan goes on.
+
+        Returns
+        -------
+        Frame
+            Incomplete where the scan was stopped.
+
+        Raises
+        ------
+        RefusedError
+            If the tip is not engaged, the name is no name, or a scan is running already.
+        LeaseHeldError
+            If another took the instrument over meanwhile; the scan was stopped.
+        """
+        with self._order(EventKind.SCAN, {"name": name}) as details:
+            if not _NAME.fullmatch(name):
+                msg = f"a frame's name has letters, digits, '_', '.' and '-', 100 at most, not {name!r}"
+                raise RefusedError(msg)
+            state = self._back_end.read()
+            if not state.engaged:
+                msg = f"no scan without contact: the tip is {state.approach}: approach first"
+                raise RefusedError(msg)
+            self.limits.check_state(state)
+            lost: list[LeaseHeldError] = []
+
+            def each(line: LineReport) -> bool:
+                try:
+                    self._renew()
+                except LeaseHeldError as error:
+                    lost.append(error)
+                    return False
+                return on_line is None or on_line(line)
+
+            frame = self._back_end.scan(name, each)
+            details |= {"lines_done": frame.lines_done, "complete": frame.complete, "source": frame.source}
+            if lost:
+                raise lost[0]
+            return frame
+
+    def stop(self) -> None:
+        """End a running scan at its next line; from any thread, and without waiting for a turn."""
+        self._back_end.stop()
+        self._note(EventKind.STOP, {})
+
+    @contextmanager
+    def _order(self, kind: EventKind, details: dict[str, Json]) -> Iterator[dict[str, Json]]:
+        """Take the turn, renew the lease, and log how the order ended."""
+        if not self._turn.acquire(blocking=False):
+            msg = f"{self.name} is busy: wait for the order before, or stop the scan"
+            self._note(EventKind.REFUSED, {"order": kind.value, **details, "why": msg})
+            raise RefusedError(msg)
+        try:
+            self._renew()
+            yield details
+        except RefusedError as error:
+            self._note(EventKind.REFUSED, {"order": kind.value, **details, "why": str(error)})
+            raise
+        except BaseException as error:
+            self._note(EventKind.FAILED, {"order": kind.value, **details, "why": str(error) or type(error).__name__})
+            raise
+        else:
+            self._note(kind, details)
+        finally:
+            self._turn.release()
+
+    def _renew(self) -> None:
+        # A lease can be lost only when it ran out, so half of its time is early enough.
+        if self._lease is not None and self._lease.lease.expires - self._clock() < timedelta(seconds=LEASE_SECONDS / 2):
+            self._lease.renew()
+
+    def _note(self, kind: EventKind, details: dict[str, Any]) -> None:
+        with self._log_lock:
+            event = Event(
+                number=len(self._events) + 1, at=self._clock(), client=self._client, kind=kind, details=dict(details)
+            )
+            self._events.append(event)
+        if self._on_event is not None:
+            self._on_event(event)
+
+    def _ask(self, action: CriticalAction, words: str) -> None:
+        if action in self._policy.needs_approval and not (self._approve is not None and self._approve(action, words)):
+            msg = f"not approved: {words}; the policy of this session asks a person first"
+            raise RefusedError(msg)
+
+    def _away(self, what: str) -> None:
+        if self._back_end.read().engaged:
+            msg = f"the tip is engaged: withdraw it before {what}"
+            raise RefusedError(msg)
+
+    def _expect(self, what: str, wanted: str, reported: str) -> None:
+        if wanted != reported:
+            msg = f"{self.name} was told {what} = {wanted!r} and reports {reported!r}"
+            raise InstrumentError(msg)
+
+
+@contextmanager
+def open_instrument(back_end: BackEnd, store: Store, *, client: str, **options: Any) -> Iterator[Instrument]:
+    """Get the lease of an instrument and drive it; the lease is given back at the end.
+
+    Parameters
+    ----------
+    back_end : BackEnd
+        The microscope.
+    store : Store
+        Where the lease lies; everybody who could drive this instrument uses the same.
+    client : str
+        Who drives it, for the log.
+    **options
+        ``policy``, ``approve``, ``on_event`` and ``clock`` of `Instrument`.
+
+    Raises
+    ------
+    LeaseHeldError
+        If another client has the instrument.
+    """
+    with (
+        acquire(store, f"instruments/{back_end.name}", seconds=LEASE_SECONDS) as lease,
+        Instrument(back_end, client=client, lease=lease, **options) as instrument,
+    ):
+        yield instrument
+
+
+def _with(state: State, values: Mapping[str, Value]) -> State:
+    """Return the state as it would be with these values."""
+    whole = state.values() | dict(values)
+    try:
+        return state.model_copy(
+            update={
+                "scan": ScanSettings(**{name: whole[name] for name in ScanSettings.model_fields}),
+                "gains": Gains(**{name: whole[name] for name in Gains.model_fields}),
+                "setpoint": float(whole["setpoint"]),
+            }
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        msg = f"nothing was set: {'.'.join(map(str, first['loc']))}: {first['msg']}, not {first['input']!r}"
+        raise RefusedError(msg) from None
+
+
+def _taken(wanted: Value, reported: Value) -> bool:
+    if isinstance(wanted, str) or isinstance(reported, str):
+        return wanted == reported
+    return math.isclose(wanted, reported, rel_tol=_TAKEN_WITHIN, abs_tol=1e-12)
