@@ -23,7 +23,7 @@ from flows.comparison import compare, last_comparable
 from flows.nights import night_of, run_id_of, to_play, zone
 from flows.prove import prove
 from tasks_lib.cli.settings import Settings, load_settings
-from tasks_lib.episodes import EPISODES_AT_ONCE, Selection, draw, manifest_for, open_run, proof_manifest
+from tasks_lib.episodes import EPISODES_AT_ONCE, Sample, Selection, draw, manifest_for, open_run, proof_manifest
 from tasks_lib.models import load_models
 from tasks_lib.records import RunManifest, RunSummary, dump_json, load_json, now
 from tasks_lib.store import Store
@@ -132,7 +132,7 @@ def _plan(
 def _proofs(store: Store, root: Path, sample: int, seed: int, settings: Settings, night: date) -> RunManifest:
     whole = load_all(root)
     manifest = proof_manifest(
-        draw(whole, sample, seed), whole.digest, repeat=1, seed=seed, machine=settings.machine,
+        draw(whole, Sample(more=sample), seed), whole.digest, repeat=1, seed=seed, machine=settings.machine,
         run_id=run_id_of(night, "prove"), retries=1,
     )  # fmt: skip
     return open_run(store, manifest)

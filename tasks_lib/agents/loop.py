@@ -23,6 +23,7 @@ from tasks_lib.models import DeadlineError, Redactor
 from tasks_lib.records import BlobRef, Budget, Decision, Ending, Observation, Stage, Step, now
 from tasks_lib.records.errors import TransientEndpointError
 from tasks_lib.sandbox import Computer, middle
+from tasks_lib.sandbox.computer import QUIET_SECONDS
 
 HISTORY = 3
 SETTLE_SECONDS = 5.0
@@ -77,6 +78,8 @@ def play(
     ------
     MachineLostError
         If the machine stops answering.
+    ProgramStuckError
+        If a program on the desktop does, once and for all.
     EndpointError
         If a model stops answering, or the time ran out after its failures had eaten a good part of it; a model that
         is merely slow ends as `Ending.SECONDS`.
@@ -93,6 +96,8 @@ def play(
         if step is None:
             return loop.out_of_time(budget)
         on_step(step)
+        if stage.needs_desktop:
+            computer.check_programs()
         if step.decision is Decision.DONE:
             return Ending.DONE
         if step.decision is Decision.FAIL:
@@ -165,7 +170,7 @@ class _Loop:
         parsed = parse_reply(text, self.stage.modality)
         outcome, problems = self._do(parsed, reply, seen)
         done = self.clock()
-        settled = 0.0 if problems else self._settle(parsed, png)
+        settled = 0.0 if problems else self._settle(parsed, png, QUIET_SECONDS if reply.quiet is None else reply.quiet)
         self._remember(index, parsed, reply, outcome, problems)
         return Step(
             index=index,
@@ -209,7 +214,7 @@ class _Loop:
             return Outcome(), (*problems[:5], "nothing of the block was done")
         return do_actions(self.computer, actions, self.left, self.clock), ()
 
-    def _settle(self, parsed: ParsedReply, before: bytes | None) -> float:
+    def _settle(self, parsed: ParsedReply, before: bytes | None, quiet: float) -> float:
         """Wait until the pixels are still; after WAIT, until they have changed as well; return the seconds it took."""
         waiting = parsed.decision is Decision.WAIT
         moving = waiting or any(action.kind not in TELLING for action in parsed.actions)
@@ -221,7 +226,7 @@ class _Loop:
         changed = not waiting or self.computer.observe(screenshot=True).png != before
         base = self.computer.digest() if waiting else 0
         while (rest := limit - (self.clock() - started)) > 0:
-            self.computer.settle(limit=min(SETTLE_SECONDS, rest))
+            self.computer.settle(quiet, limit=min(SETTLE_SECONDS, rest))
             if changed or self.computer.digest() != base:
                 break
         return self.clock() - started

@@ -132,6 +132,9 @@ class Reply:
         Time that failures of a model's endpoint took before this reply came, s.
     shown : tuple of int or None
         Width and height of the picture that the coordinates in `text` belong to, pixels; None for the screen's own.
+    quiet : float or None
+        How long the screen has to stand still before the next turn, s; None for as long as it takes to see what came
+        of this one. An agent that does not look need not wait for a sight.
     """
 
     text: str
@@ -140,6 +143,7 @@ class Reply:
     seconds: float = 0.0
     lost: float = 0.0
     shown: tuple[int, int] | None = None
+    quiet: float | None = None
 
 
 class Agent(Protocol):

@@ -9,11 +9,15 @@ from tasks_lib.records import Modality
 
 _KEYS = ("enter", "escape", "tab", "up", "down", "left", "right", "space", "ctrl+z", "ctrl+a")
 _CLICKS = ("single_click", "double_click", "right_click")
+# It does not look, so it waits no longer than a program needs to take an event up.
+_QUIET = 0.1
 _WORDS = ("0", "1", "C1s", "284.8", "peak", "data")
 
 
 class RandomAgent:
     """Answers with valid actions of the stage's modality, the same for the same seed and step.
+
+    It never says that it is done: it goes on until a budget is spent.
 
     Parameters
     ----------
@@ -27,16 +31,14 @@ class RandomAgent:
         self._seed = seed
 
     def reply(self, view: View) -> Reply:
-        """Draw an action; one reply in forty is DONE."""
+        """Draw an action."""
         # Anew for each step, so that a reply depends on seed and step alone.
         draw = random.Random(f"{self._seed}/{view.step}")  # noqa: S311  # play, no secret
-        if draw.random() < 1 / 40:
-            return Reply("```decision\nDONE\n```")
         if view.brief.modality is Modality.CODE:
             return Reply(f"```python\n{_script(draw, view)}\n```")
         if view.brief.modality is Modality.FIGURE and draw.random() < 0.3:
             return Reply(f"```veusz\n{_figure(draw)}\n```")
-        return Reply("```python\n" + "\n".join(_actions(draw, view)) + "\n```")
+        return Reply("```python\n" + "\n".join(_actions(draw, view)) + "\n```", quiet=_QUIET)
 
     def close(self) -> None:
         """Nothing is held."""

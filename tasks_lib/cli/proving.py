@@ -27,9 +27,12 @@ from tasks_lib.cli.settings import load_settings
 from tasks_lib.episodes import (
     Flaky,
     Proof,
+    Repeats,
     RunOrder,
+    Sample,
     build_environments,
     check_proofs,
+    count_repeats,
     draw,
     flaky_proofs,
     load_engine,
@@ -50,9 +53,19 @@ def prove(
     domain: DomainOption = None,
     task: TaskOption = None,
     sample: Annotated[
-        int | None, typer.Option("--sample", min=1, help="Only N tasks, drawn by the seed across every domain.")
+        list[str] | None,
+        typer.Option(
+            "--sample",
+            metavar="N|DOMAIN=N|*=N",
+            help="Only so many tasks, drawn by the seed: of a domain, of each other domain (*), or, as N alone, across "
+            "the domains that are not named; may be repeated.",
+        ),
     ] = None,
     repeat: Annotated[int, typer.Option("--repeat", min=1, help="Play every proof N times.")] = 1,
+    repeat_oracle: Annotated[
+        int | None,
+        typer.Option("--repeat-oracle", min=1, help="Play the oracle N times, everybody else as --repeat says."),
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the sample.")] = 0,
     store: StoreOption = None,
     concurrency: Annotated[int | None, typer.Option("--concurrency", min=1, help="Episodes at once.")] = None,
@@ -62,9 +75,11 @@ def prove(
 ) -> None:
     """Prove tasks: the oracle scores 1, doing nothing and guessing score 0, near misses fail what they must.
 
-    With --repeat, proofs whose trials do not end in the same verdict are listed as flaky: exit code 1.
+    On desktop tasks somebody without any aim plays too, and must not score 1. With --repeat, proofs whose trials do not
+    end in the same verdict are listed as flaky: exit code 1.
 
     Example: matassay prove --domain xps --repeat 3
+    Example: matassay prove --sample xps=3 --sample '*=1' --seed 7
     """
     with explained():
         settings = load_settings()
@@ -72,11 +87,16 @@ def prove(
         chosen = select(root, suite, domain, task)
         for problem in chosen.problems:
             say(f"matassay: {problem.error()}")
-        tasks = draw(chosen, sample, seed)
+        tasks = draw(chosen, Sample.parse(sample) if sample else None, seed)
         place = open_store(store, settings)
         load_engine().warm_up()
         machine = settings.machine.model_copy(update={"isolated": settings.machine.isolated and not unsafe_local})
-        manifest = open_run(place, proof_manifest(tasks, chosen.digest, repeat=repeat, seed=seed, machine=machine))
+        manifest = open_run(
+            place,
+            proof_manifest(
+                tasks, chosen.digest, repeat=repeat, repeat_oracle=repeat_oracle, seed=seed, machine=machine
+            ),
+        )
         order = RunOrder(place.url, manifest.run_id, root, concurrency=concurrency or settings.run.concurrency)
     say(f"proof {manifest.run_id}: {len(tasks)} tasks, {len(manifest.episodes)} episodes")
     try:
@@ -88,7 +108,8 @@ def prove(
         say("interrupted; nothing is proved by half")
         raise typer.Exit(Exit.INTERRUPTED) from None
     proofs = check_proofs(place, manifest.run_id, tasks)
-    flaky = flaky_proofs((spec, outcome_of(place, manifest.run_id, spec.id)) for spec in manifest.episodes)
+    played = [(spec, outcome_of(place, manifest.run_id, spec.id)) for spec in manifest.episodes]
+    flaky, repeats = flaky_proofs(played), count_repeats(played)
     failed = unproved(proofs)
     if json:
         print_json(
@@ -97,13 +118,15 @@ def prove(
                 "proofs": [vars(proof) for proof in proofs],
                 "unproved": len(failed),
                 "repeat": repeat,
+                "repeats": [asdict(entry) for entry in repeats],
                 "flaky": [asdict(entry) for entry in flaky],
             }
         )
     else:
         _show(proofs, {loaded.id: loaded.task.domain for loaded in tasks})
-        if repeat > 1:
-            _show_flaky(flaky, repeat)
+        if max(repeat, repeat_oracle or 0) > 1:
+            _show_repeats(repeats)
+            _show_flaky(flaky)
     raise typer.Exit(Exit.VOID_OR_UNPROVED if failed or flaky or chosen.problems else Exit.DONE)
 
 
@@ -123,9 +146,27 @@ def _show(proofs: Sequence[Proof], domains: Mapping[str, str]) -> None:
     out.print(f"{sum(proof.holds for proof in proofs)} of {len(proofs)} proofs hold")
 
 
-def _show_flaky(flaky: tuple[Flaky, ...], repeat: int) -> None:
+def _show_repeats(repeats: Sequence[Repeats]) -> None:
+    """Show of each task how often its oracle passed, and of how many proofs all trials end in one verdict."""
+    table = Table("task", "oracle passes", "its verdicts", "proofs that repeat", title="repeats")
+    rows: dict[str, list[Repeats]] = {}
+    for entry in repeats:
+        rows.setdefault(entry.task_id, []).append(entry)
+    for task_id, entries in rows.items():
+        oracle = next(entry for entry in entries if entry.player == "oracle")
+        verdicts = "identical" if oracle.verdicts == 1 else f"{oracle.verdicts} different"
+        alike = sum(entry.verdicts == 1 for entry in entries)
+        steady = alike == len(entries) and oracle.passes == oracle.trials
+        table.add_row(
+            task_id, f"{oracle.passes}/{oracle.trials}", verdicts, f"{alike}/{len(entries)}",
+            style=None if steady else "red",
+        )  # fmt: skip
+    out.print(table)
+
+
+def _show_flaky(flaky: tuple[Flaky, ...]) -> None:
     if not flaky:
-        out.print(f"flaky: none; the {repeat} trials of each proof end in the same verdict")
+        out.print("flaky: none; all trials of each proof end in the same verdict")
         return
     table = Table("task", "player", "what differs", "value", "trials", title="flaky")
     for entry in flaky:

@@ -6,7 +6,7 @@ from tasks_lib.episodes.database_plan import check_databases, read_faults
 from tasks_lib.episodes.driver import EpisodeVoidError, Phases, drive, plain_phases, run_episode
 from tasks_lib.episodes.engine import EPISODES_AT_ONCE, Engine, Executor, RunOrder, ServeOrder, load_engine
 from tasks_lib.episodes.explaining import explain_episode, find_episode
-from tasks_lib.episodes.flaky import Difference, Flaky, flaky_proofs
+from tasks_lib.episodes.flaky import Difference, Flaky, Repeats, count_repeats, flaky_proofs
 from tasks_lib.episodes.grading import evaluate, hand_over, judged
 from tasks_lib.episodes.live import act, collect, initialise, provision
 from tasks_lib.episodes.live_databases import live_settings
@@ -17,7 +17,6 @@ from tasks_lib.episodes.proofs import (
     Proof,
     check_proof,
     check_proofs,
-    draw,
     players_for,
     proof_manifest,
     proof_rows,
@@ -25,6 +24,7 @@ from tasks_lib.episodes.proofs import (
     unproved,
 )
 from tasks_lib.episodes.rescoring import Rescored, rescore_run
+from tasks_lib.episodes.sampling import Sample, draw
 from tasks_lib.episodes.selection import Selection, check_hints, manifest_for
 from tasks_lib.episodes.services import database_settings
 from tasks_lib.episodes.summary import summarise, write_summary
@@ -46,8 +46,10 @@ __all__ = [
     "Phases",
     "Player",
     "Proof",
+    "Repeats",
     "Rescored",
     "RunOrder",
+    "Sample",
     "Selection",
     "ServeOrder",
     "act",
@@ -60,6 +62,7 @@ __all__ = [
     "check_room",
     "collect",
     "conclude",
+    "count_repeats",
     "database_settings",
     "draw",
     "drive",

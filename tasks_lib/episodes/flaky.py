@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tasks_lib.episodes.plan import Player
-from tasks_lib.records import EpisodeSpec, Verdict, VoidRecord
+from tasks_lib.records import EpisodeSpec, Outcome, Verdict, VoidRecord
 
 # Of a criterion's record; the digests of its evidence are left out, because files say when they were written.
 _FIELDS = ("passed", "points", "seen", "wanted", "why")
-# These draw by a seed that is another one in each trial: what they leave differs by design, how it is judged must not.
-_DRAWING = frozenset({"guess", "random"})
+# These draw by a seed that is another one in each trial: what they leave differs by design. How a guess is judged must
+# not; whoever plays without any aim may meet a criterion in one trial and none in another.
+_DRAWING = {"guess": ("passed",), "random": ()}
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,33 @@ class Flaky:
     differences: tuple[Difference, ...]
 
 
-def flaky_proofs(played: Iterable[tuple[EpisodeSpec, Verdict | VoidRecord | None]]) -> tuple[Flaky, ...]:
+@dataclass(frozen=True)
+class Repeats:
+    """What the trials of one proof came to.
+
+    Attributes
+    ----------
+    passes : int
+        Trials that ended as PASS.
+    verdicts : int
+        How many different verdicts there are, compared byte by byte as `flaky_proofs` compares them: 1 is wanted.
+    """
+
+    task_id: str
+    player: str
+    trials: int
+    passes: int
+    verdicts: int
+
+
+Played = Iterable[tuple[EpisodeSpec, Verdict | VoidRecord | None]]
+
+
+def flaky_proofs(played: Played) -> tuple[Flaky, ...]:
     """Compare the trials of each proof: outcome, and each criterion's record without digests of its evidence.
 
-    Of agents that draw by the trial's seed, outcome and criteria passed are compared alone.
+    Of agents that draw by the trial's seed less is compared: of ``guess`` the outcome and the criteria passed, of
+    ``random`` the outcome.
 
     Parameters
     ----------
@@ -56,17 +80,35 @@ def flaky_proofs(played: Iterable[tuple[EpisodeSpec, Verdict | VoidRecord | None
     tuple of Flaky
         Sorted by task and player; empty where every proof repeats to the byte.
     """
-    groups: dict[tuple[str, str], dict[int, dict[str, str]]] = {}
-    for spec, outcome in played:
-        player = Player.of(spec).label
-        fields = ("passed",) if spec.agent in _DRAWING else _FIELDS
-        groups.setdefault((spec.task_id, player), {})[spec.trial] = _facts(outcome, fields)
     found = []
-    for (task_id, player), trials in sorted(groups.items()):
+    for (task_id, player), trials in _trials(played):
         differences = _differences(trials)
         if differences:
             found.append(Flaky(task_id, player, len(trials), differences))
     return tuple(found)
+
+
+def count_repeats(played: Played) -> tuple[Repeats, ...]:
+    """Count passes and different verdicts of each proof; sorted by task and player."""
+    return tuple(
+        Repeats(
+            task_id,
+            player,
+            trials=len(trials),
+            passes=sum(facts["outcome"] == Outcome.PASS for facts in trials.values()),
+            verdicts=len({json.dumps(facts, sort_keys=True) for facts in trials.values()}),
+        )
+        for (task_id, player), trials in _trials(played)
+    )
+
+
+def _trials(played: Played) -> list[tuple[tuple[str, str], dict[int, dict[str, str]]]]:
+    """Return what each trial of each task and player came to, sorted."""
+    groups: dict[tuple[str, str], dict[int, dict[str, str]]] = {}
+    for spec, outcome in played:
+        fields = _DRAWING.get(spec.agent, _FIELDS)
+        groups.setdefault((spec.task_id, Player.of(spec).label), {})[spec.trial] = _facts(outcome, fields)
+    return sorted(groups.items())
 
 
 def _facts(outcome: Verdict | VoidRecord | None, fields: tuple[str, ...]) -> dict[str, str]:

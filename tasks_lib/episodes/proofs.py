@@ -1,8 +1,10 @@
-"""Whether tasks are proved: the oracle scores 1, doing nothing and guessing 0, near misses fail where they must."""
+"""Whether tasks are proved: the oracle scores 1, doing nothing and guessing 0, near misses fail where they must.
+
+On a desktop somebody without any aim plays too, as long as the budget lasts, and must not score 1.
+"""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -24,7 +26,9 @@ from tasks_lib.records import (
     VoidRecord,
 )
 from tasks_lib.store import RunFolder, Store
-from tasks_lib.taskdefs import LoadedTask, TaskSet
+from tasks_lib.taskdefs import LoadedTask
+
+_ORACLE = Player("oracle")
 
 
 @dataclass(frozen=True)
@@ -39,43 +43,13 @@ class Proof:
 
 
 def players_for(task: Task) -> tuple[Player, ...]:
-    """Return who has to play a task for its proof: oracle, nop, guess for code, and the oracle with each near miss."""
-    near = tuple(Player("oracle", variant=near_miss.id) for near_miss in task.near_misses)
-    guess = (Player("guess"),) if task.modality is Modality.CODE else ()
-    return (Player("oracle"), Player("nop"), *guess, *near)
+    """Return who has to play a task for its proof: oracle, nop, guess or random, and the oracle with each near miss.
 
-
-def draw(chosen: TaskSet, sample: int | None, seed: int) -> tuple[LoadedTask, ...]:
-    """Draw a sample that touches as many domains as it can: one task of each domain in turn, by the seed.
-
-    Parameters
-    ----------
-    chosen : TaskSet
-    sample : int or None
-        How many; None takes all.
-    seed : int
-
-    Returns
-    -------
-    tuple of LoadedTask
-        Sorted by id.
+    ``guess`` plays code, ``random`` plays on the desktop.
     """
-    if sample is None or sample >= len(chosen.tasks):
-        return chosen.tasks
-    generator = random.Random(seed)  # noqa: S311 - a sample, no secret
-    decks: dict[str, list[LoadedTask]] = {}
-    for loaded in chosen.tasks:
-        decks.setdefault(loaded.task.domain, []).append(loaded)
-    for domain in sorted(decks):
-        generator.shuffle(decks[domain])
-    order = sorted(decks)
-    generator.shuffle(order)
-    drawn: list[LoadedTask] = []
-    while len(drawn) < sample:
-        for domain in order:
-            if decks[domain] and len(drawn) < sample:
-                drawn.append(decks[domain].pop())
-    return tuple(sorted(drawn, key=lambda loaded: loaded.task.id))
+    near = tuple(Player("oracle", variant=near_miss.id) for near_miss in task.near_misses)
+    aimless = {Modality.CODE: (Player("guess"),), Modality.GUI: (Player("random"),)}.get(task.modality, ())
+    return (Player("oracle"), Player("nop"), *aimless, *near)
 
 
 def proof_manifest(
@@ -83,6 +57,7 @@ def proof_manifest(
     digest: str,
     *,
     repeat: int,
+    repeat_oracle: int | None = None,
     seed: int,
     machine: MachineSettings,
     run_id: str | None = None,
@@ -97,13 +72,20 @@ def proof_manifest(
         Digest of the task set that they were drawn from.
     repeat : int
         How often each proof is played.
+    repeat_oracle : int or None
+        How often the oracle plays, without near misses; None: as often as everybody.
     seed, machine, run_id
         As for `make_manifest`.
     retries : int
         New attempts after an error that may pass; 0 shows every weakness of a task.
     """
     episodes = tuple(
-        spec for loaded in tasks for spec in episodes_for([loaded], players_for(loaded.task), trials=repeat, seed=seed)
+        spec
+        for loaded in tasks
+        for player in players_for(loaded.task)
+        for spec in episodes_for(
+            [loaded], [player], seed=seed, trials=(repeat_oracle or repeat) if player == _ORACLE else repeat
+        )
     )
     return make_manifest(
         "prove", episodes, run_id=run_id, seed=seed, machine=machine, task_set_digest=digest,
@@ -150,7 +132,7 @@ def check_proofs(store: Store, run_id: str, tasks: Iterable[LoadedTask]) -> tupl
     for spec in read_manifest(store, run_id).episodes:
         task = by_id.get(spec.task_id)
         if task is not None:
-            # Only a transcript can be stuck; nop and guess have none.
+            # Only a transcript can be stuck; who plays without an aim has none.
             stuck = stuck_in(store, run_id, spec, task) if spec.agent == "oracle" else ""
             proofs.append(check_proof(task, spec, outcome_of(store, run_id, spec.id), stuck))
     return tuple(sorted(proofs, key=lambda proof: (proof.holds, proof.task_id, proof.player, proof.trial)))
@@ -180,6 +162,10 @@ def check_proof(task: Task, spec: EpisodeSpec, outcome: Verdict | VoidRecord | N
         holds, why = _near_miss(task, spec.variant, outcome)
     elif spec.agent == "oracle":
         holds, why = outcome.outcome is Outcome.PASS, _failed(outcome) or "every criterion is met"
+    elif spec.agent == "random":
+        # Points by accident are no proof against a task: a click may well zoom, and a task may ask for that too.
+        points = f"{outcome.earned} of {outcome.points} points"
+        holds, why = outcome.earned < outcome.points, f"{points} for doing anything: ask for a state that needs an aim"
     else:
         how = "guessing: make the answer one that only the data can give" if spec.agent == "guess" else "doing nothing"
         holds, why = outcome.earned == 0, f"{outcome.earned} of {outcome.points} points for {how}"

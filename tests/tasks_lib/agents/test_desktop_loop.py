@@ -12,6 +12,7 @@ from PIL import Image
 from tasks_lib.agents import LlmAgent, Reply, ScriptedLlmAgent, TranscriptAgent, make_agent
 from tasks_lib.models import ImageSettings, ScriptedEndpoint
 from tasks_lib.records import Decision, Deliverable, Ending, Modality
+from tasks_lib.sandbox.computer import QUIET_SECONDS
 
 pytestmark = pytest.mark.desktop
 
@@ -193,3 +194,21 @@ def test_waiting_ends_with_the_budget_on_a_screen_that_never_changes(desktop_mac
     agent = TranscriptAgent("oracle", [Reply(WAIT)] * 9)
     assert played.play(agent, desktop_machine.computer, stage(Modality.GUI), seconds=1.0).ending is Ending.SECONDS
     assert [step.decision for step in played.steps] == [Decision.WAIT]
+
+
+def test_a_reply_says_how_long_the_screen_has_to_stand_still(desktop_machine, played, stage, monkeypatch):
+    computer, asked = desktop_machine.computer, []
+    settle = computer.settle
+
+    def settle_and_note(quiet, **limits):
+        asked.append(quiet)
+        return settle(quiet, **limits)
+
+    monkeypatch.setattr(computer, "settle", settle_and_note)
+    move = gui("computer.mouse.move_abs(7, 8)")
+    replies = [Reply(move), Reply(move, quiet=0.05), Reply(DONE)]
+    played.play(TranscriptAgent("oracle", replies), computer, stage(Modality.GUI))
+    assert asked == [QUIET_SECONDS, 0.05]
+    played.play(make_agent("random", seed=3), computer, stage(Modality.GUI), steps=3)
+    assert played.ending is Ending.STEPS
+    assert set(asked[2:]) == {0.1}

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tasks_lib.cli.proving import _show, _show_flaky
-from tasks_lib.episodes import Difference, Flaky, Proof
+from tasks_lib.cli.proving import _show, _show_flaky, _show_repeats
+from tasks_lib.episodes import Difference, Flaky, Proof, Repeats
 
 GOOD = Path(__file__).parents[2] / "fixtures" / "episodes" / "one_stage"
 
@@ -47,19 +47,46 @@ def test_an_answer_that_changes_within_its_tolerance_is_flaky(tmp_path: Path) ->
     seen = next(item for item in flaky["oracle"]["differences"] if item["what"] == "cell-volume: seen")
     assert [trials for _, trials in seen["values"]] == [[1], [2]]
     assert all(abs(float(value) - 29.791) < 1e-4 for value, _ in seen["values"])
+    repeats = {entry["player"]: entry for entry in document["repeats"]}
+    assert (repeats["oracle"]["passes"], repeats["oracle"]["verdicts"]) == (2, 2)
+    assert (repeats["nop"]["passes"], repeats["nop"]["verdicts"]) == (0, 1)
+
+
+def test_a_sample_that_cannot_be_drawn_is_told_before_anything_is_played() -> None:
+    for words in (["--sample", "half"], ["--sample", "xps=1"], ["--sample", "0"]):
+        result = _prove(GOOD, *words)
+        assert result.returncode == 2, result.stderr
+        assert "sample" in result.stderr
+        assert not Path("store", "runs").exists()
 
 
 def test_the_table_says_what_differs_in_which_trial(capsys: pytest.CaptureFixture[str]) -> None:
     long = '"' + "x" * 400 + '"'
     difference = Difference("positions: seen", (("[[284.8]]", (1, 3)), (long, (2,))))
-    _show_flaky((Flaky("c1s", "oracle", 3, (difference,)),), 3)
+    _show_flaky((Flaky("c1s", "oracle", 3, (difference,)),))
     said = " ".join(capsys.readouterr().out.split())
     assert "1 proofs are flaky" in said
     assert "[[284.8]]" in said  # no markup
     assert "1, 3" in said
     assert "…" in said
-    _show_flaky((), 3)
-    assert "flaky: none; the 3 trials of each proof end in the same verdict" in capsys.readouterr().out
+    _show_flaky(())
+    assert "flaky: none; all trials of each proof end in the same verdict" in capsys.readouterr().out
+
+
+def test_the_passes_of_each_oracle_are_told_and_whether_its_verdicts_are_identical(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _show_repeats(
+        [
+            Repeats("c1s", "nop", 10, 0, 1),
+            Repeats("c1s", "oracle", 10, 10, 1),
+            Repeats("o1s", "nop", 10, 0, 2),
+            Repeats("o1s", "oracle", 10, 9, 3),
+        ]
+    )
+    lines = [" ".join(line.replace("│", " ").split()) for line in capsys.readouterr().out.splitlines()]
+    assert "c1s 10/10 identical 2/2" in lines
+    assert "o1s 9/10 3 different 0/2" in lines
 
 
 def test_each_domain_is_told_how_many_of_its_tasks_are_proved(capsys: pytest.CaptureFixture[str]) -> None:

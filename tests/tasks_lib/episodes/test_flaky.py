@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks_lib.episodes import Difference, Player, check_proof, check_proofs, flaky_proofs, stuck_in
+from tasks_lib.episodes import (
+    Difference,
+    Player,
+    Repeats,
+    check_proof,
+    check_proofs,
+    count_repeats,
+    flaky_proofs,
+    stuck_in,
+)
 from tasks_lib.records import (
     CriterionRecord,
     Decision,
@@ -82,12 +91,33 @@ def test_void_and_unplayed_trials_flicker_by_their_outcome_alone():
     )
 
 
-@pytest.mark.parametrize("agent", ["guess", "random"])
-def test_what_a_seed_decides_does_not_flicker_but_how_it_is_judged_does(agent):
+@pytest.mark.parametrize(
+    ("agent", "told"), [("guess", ["outcome", "c0: passed", "c1: passed"]), ("random", ["outcome"])]
+)
+def test_what_a_seed_decides_does_not_flicker_but_how_it_is_judged_does(agent, told):
     drawing = Player(agent)
     assert flaky_proofs([(spec(n, drawing), verdict(False, seen=n)) for n in (1, 2)]) == ()
-    (entry,) = flaky_proofs([(spec(1, drawing), verdict(True, False)), (spec(2, drawing), verdict(False, True))])
+    (entry,) = flaky_proofs([(spec(1, drawing), verdict(True, True)), (spec(2, drawing), verdict(False, False))])
+    assert [difference.what for difference in entry.differences] == told
+
+
+def test_points_by_accident_in_one_trial_alone_are_no_flicker():
+    played = [(spec(1, Player("random")), verdict(True, False)), (spec(2, Player("random")), verdict(False, True))]
+    assert flaky_proofs(played) == ()
+    (entry,) = flaky_proofs([(spec(n, Player("guess")), outcome) for n, (_, outcome) in enumerate(played, 1)])
     assert [difference.what for difference in entry.differences] == ["c0: passed", "c1: passed"]
+
+
+def test_passes_and_different_verdicts_are_counted_for_each_proof():
+    played = [(spec(n), verdict(True, evidence=str(n) * 64)) for n in (1, 2, 3)]
+    played += [(spec(n, Player("nop")), verdict(False)) for n in (1, 2)]
+    played += [(spec(1, task="s"), verdict(True)), (spec(2, task="s"), verdict(True, why="another reason"))]
+    played += [(spec(3, task="s"), void()), (spec(4, task="s"), None)]
+    assert count_repeats(played) == (
+        Repeats("s", "oracle", trials=4, passes=2, verdicts=4),
+        Repeats("t", "nop", trials=2, passes=0, verdicts=1),
+        Repeats("t", "oracle", trials=3, passes=3, verdicts=1),
+    )
 
 
 def test_players_and_tasks_are_told_apart():

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
-from tasks_lib.episodes import Player, Proof, check_proof, players_for, proof_rows, unproved
+from tasks_lib.episodes import Player, Proof, check_proof, players_for, proof_manifest, proof_rows, unproved
 from tasks_lib.records import (
     CriterionRecord,
     EpisodeSpec,
+    MachineSettings,
     Modality,
     NearMiss,
     Outcome,
@@ -66,6 +69,32 @@ def test_code_is_played_by_somebody_who_guesses(task: Task) -> None:
     proof = check_proof(code, spec, _verdict(code, ids - {code.criteria[0].id}))
     assert not proof.holds
     assert proof.why.endswith("points for guessing: make the answer one that only the data can give")
+
+
+def test_a_desktop_is_played_by_somebody_without_an_aim(task: Task) -> None:
+    gui = task.model_copy(update={"modality": Modality.GUI})
+    assert players_for(gui)[:3] == (Player("oracle"), Player("nop"), Player("random"))
+    for other in (Modality.CODE, Modality.FIGURE, Modality.MIXED):
+        assert Player("random") not in players_for(task.model_copy(update={"modality": other}))
+    spec = _spec(gui, Player("random"))
+    ids = {criterion.id for criterion in gui.criteria}
+    assert check_proof(gui, spec, _verdict(gui, ids)).holds
+    assert check_proof(gui, spec, _verdict(gui, ids - {gui.criteria[0].id})).holds  # by accident
+    proof = check_proof(gui, spec, _verdict(gui, set()))
+    assert not proof.holds
+    assert proof.why.startswith(f"{gui.points} of {gui.points} points for doing anything")
+
+
+def test_the_oracle_may_play_more_often_than_the_others() -> None:
+    tasks = load_all().tasks[:2]
+    manifest = proof_manifest(
+        tasks, "0" * 64, repeat=2, repeat_oracle=5, seed=3, machine=MachineSettings(), run_id="r1"
+    )
+    trials = Counter((spec.task_id, Player.of(spec).label) for spec in manifest.episodes)
+    for loaded in tasks:
+        for player in players_for(loaded.task):
+            assert trials.pop((loaded.id, player.label)) == (5 if player == Player("oracle") else 2)
+    assert not trials
 
 
 def test_the_oracle_has_to_score_everything(task: Task) -> None:
