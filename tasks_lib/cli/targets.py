@@ -1,4 +1,4 @@
-"""`matassay targets`: pictures by which oracles find what they click on."""
+"""`matassay targets`: pictures and texts by which oracles find what they click on."""
 
 from __future__ import annotations
 
@@ -58,28 +58,44 @@ def cut(
 @targets_app.command("find")
 def find(
     screenshot: _Screenshot,
-    names: Annotated[list[str] | None, typer.Argument(metavar="[PROGRAM/NAME]...", help="By default all.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[PROGRAM/NAME]...", help="By default all pictures.")
+    ] = None,
+    text: Annotated[
+        list[str] | None, typer.Option("--text", metavar="TEXT", help="Find a text by OCR; may be repeated.")
+    ] = None,
+    region: Annotated[
+        tuple[int, int, int, int] | None,
+        typer.Option("--region", metavar="X Y W H", help="Look only there, as within=… does in a window; pixels."),
+    ] = None,
     json: JsonOption = False,
     taskdefs: TaskdefsOption = None,
 ) -> None:
     """Find targets on a screenshot; exit code 1 where one that was named is not there exactly once.
 
-    Example: matassay targets find step-04.png fityk/menu-data
+    Example: matassay targets find step-04.png fityk/menu-data --text "Save Session"
     """
-    from tasks_lib.agents import find_target
+    from tasks_lib.agents import find_target, find_text
+    from tasks_lib.evaluation.ocr import read_screen as read_text
     from tasks_lib.taskdefs import read_screen, read_target, target_files
 
     with explained():
-        root = taskdefs_root(taskdefs)
-        screen = read_screen(screenshot.read_bytes())
-        wanted = list(dict.fromkeys(names)) if names else sorted(target_files(root))
-        found = {name: find_target(screen, read_target(root, name)) for name in wanted}
+        data = screenshot.read_bytes()
+        screen = read_screen(data)
+        found: dict[str, Search] = {}
+        if names or not text:
+            root = taskdefs_root(taskdefs)
+            wanted = list(dict.fromkeys(names)) if names else sorted(target_files(root))
+            found = {name: find_target(screen, read_target(root, name), region) for name in wanted}
+        for wanted_text in dict.fromkeys(text or ()):
+            found[f'text="{wanted_text}"'] = find_text(screen, read_text(data, region), wanted_text)
+    named = bool(names or text)
     if json:
         print_json({"targets": [{"name": name, **_record(search)} for name, search in found.items()]})
     else:
-        _show(found, every=bool(names))
+        _show(found, every=named)
     once = all(len(search.matches) == 1 for search in found.values())
-    raise typer.Exit(Exit.DONE if once or not names else Exit.VOID_OR_UNPROVED)
+    raise typer.Exit(Exit.DONE if once or not named else Exit.VOID_OR_UNPROVED)
 
 
 def _record(search: Search) -> dict[str, Any]:
@@ -97,6 +113,7 @@ def _show(found: dict[str, Search], *, every: bool) -> None:
             again = f"one of {len(search.matches)} places" if len(search.matches) > 1 else ""
             table.add_row(name, str(match.middle), f"{match.score:.3f}", again)
         if every and not search.matches:
-            table.add_row(name, "", f"{search.best:.3f}", search.but or "not there")
+            score = f"{search.best:.3f}" if search.best >= 0 else ""
+            table.add_row(name, "", score, search.but or "not there")
     out.print(table)
     out.print(f"{sum(bool(search.matches) for search in found.values())} of {len(found)} targets are on the screen")

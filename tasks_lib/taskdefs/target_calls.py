@@ -1,6 +1,7 @@
 """The place of a named target in a transcript: ``computer.mouse.move_abs(target("fityk/menu-data"))``.
 
-A target is named by its picture, as there, or by the text that stands on it: ``target(text="OK", within="Export")``. A call of ``target`` stands for the two pixels of a move or a drag. What reaches the parser of replies are numbers.
+A target is named by its picture, as there, or by the text that stands on it: ``target(text="OK", within="Export")``. A
+call of ``target`` stands for the two pixels of a move or a drag. What reaches the parser of replies are numbers.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ LONGEST_LINE = 400
 _FARTHEST = 10_000
 _CALL = re.compile(r"\btarget\s*\(")
 _LONGEST_TEXT = 80
-_FORM = 'target("program/name") or target(text="…"), with near=(x, y), within="window title", dx=… and dy=… where they are needed'
+_FORM = (
+    'target("program/name") or target(text="…"), with near=(x, y), within="window title", dx=… and dy=… where they are '
+    "needed"
+)
 
 
 class TargetCallError(TaskError):

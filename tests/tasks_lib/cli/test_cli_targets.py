@@ -93,3 +93,25 @@ def test_a_target_is_replaced_only_by_force() -> None:
     assert again.exit_code == 2
     assert "--force" in again.output
     assert call(*words, "--force").exit_code == 0
+
+
+def test_texts_are_found_as_an_oracle_finds_them() -> None:
+    dialog = Path(__file__).parents[2] / "fixtures" / "evaluation" / "screens" / "gwyddion-summary.png"
+    box = ("--region", "505", "261", "309", "293")
+    found = call("find", str(dialog), "--text", "Number of grains", "--text", "Help", *box, "--json")
+    assert found.exit_code == 0, found.output
+    targets = json.loads(found.stdout)["targets"]
+    assert [target["name"] for target in targets] == ['text="Number of grains"', 'text="Help"']
+    for target in targets:
+        (match,) = target["matches"]
+        assert 505 <= match["middle"][0] < 505 + 309
+        assert 261 <= match["middle"][1] < 261 + 293
+    missing = call("find", str(dialog), "--text", "help", *box)
+    assert missing.exit_code == 1
+    assert "nearest to it are 'Help'" in " ".join(missing.stdout.replace("│", " ").split())
+
+
+def test_a_region_holds_for_pictures_too() -> None:
+    call("cut", "step.png", "30", "20", "40", "16", "fityk/menu-data")
+    assert call("find", "step.png", "fityk/menu-data", "--region", "0", "0", "100", "60").exit_code == 0
+    assert call("find", "step.png", "fityk/menu-data", "--region", "60", "0", "100", "60").exit_code == 1

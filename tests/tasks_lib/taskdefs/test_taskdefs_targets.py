@@ -168,6 +168,13 @@ class TestCalls:
         reply = block('computer.mouse.drag(target("a/b", near=(1, -2), within="Save as", dx=-3, dy=+4))')
         assert target_calls(reply, Modality.FIGURE) == (TargetCall("a/b", (1, -2), "Save as", -3, 4),)
 
+    def test_a_text_stands_in_the_place_of_a_name(self):
+        reply = block('computer.mouse.move_abs(target(text="Save as…", within="Export", dx=4))')
+        (call,) = target_calls(reply, Modality.GUI)
+        assert call == TargetCall("", None, "Export", 4, 0, "Save as…")
+        assert call.label == "with the text 'Save as…'"
+        assert fill_targets(reply, Modality.GUI, lambda _: (7, 8)) == block("computer.mouse.move_abs(7, 8)")
+
     def test_several_on_a_line_and_letters_of_several_bytes(self):
         line = (
             'computer.keyboard.write("Å µ"); computer.mouse.move_abs(target("a/b")); computer.mouse.drag(target("a/c"))'
@@ -215,6 +222,13 @@ class TestCalls:
             'computer.mouse.move_abs(target("a/b", "c/d"))',
             "computer.mouse.move_abs(target(7))",
             'computer.mouse.move_abs(target("a/b", far=1))',
+            'computer.mouse.move_abs(target("a/b", text="OK"))',
+            'computer.mouse.move_abs(target(text=""))',
+            'computer.mouse.move_abs(target(text="..."))',
+            'computer.mouse.move_abs(target(text="a\\nb"))',
+            "computer.mouse.move_abs(target(text=7))",
+            'computer.mouse.move_abs(target(within="Export"))',
+            f"computer.mouse.move_abs(target(text={'x' * 81!r}))",
             'computer.mouse.move_abs(target("a/b", near=1))',
             'computer.mouse.move_abs(target("a/b", near=(1, 2, 3)))',
             'computer.mouse.move_abs(target("a/b", within=""))',
