@@ -13,6 +13,7 @@ from tasks_lib.cli.databases import databases_app
 from tasks_lib.cli.doctor import doctor
 from tasks_lib.cli.environments import environments_app
 from tasks_lib.cli.explaining import explain
+from tasks_lib.cli.gallery import gallery
 from tasks_lib.cli.new_task import scaffold
 from tasks_lib.cli.proving import prove
 from tasks_lib.cli.results import report, rescore
@@ -55,6 +56,7 @@ app.command()(report)
 app.command()(rescore)
 app.command()(evaluator_audit)
 app.command()(explain)
+app.command()(gallery)
 app.command()(serve)
 app.add_typer(databases_app, name="databases")
 app.add_typer(environments_app, name="environments")

@@ -7,6 +7,7 @@ from tasks_lib.episodes.driver import EpisodeVoidError, Phases, drive, plain_pha
 from tasks_lib.episodes.engine import EPISODES_AT_ONCE, Engine, Executor, RunOrder, ServeOrder, load_engine
 from tasks_lib.episodes.explaining import explain_episode, find_episode
 from tasks_lib.episodes.flaky import Difference, Flaky, Repeats, count_repeats, flaky_proofs
+from tasks_lib.episodes.gallery import Unseen, end_states
 from tasks_lib.episodes.grading import evaluate, hand_over, judged
 from tasks_lib.episodes.live import act, collect, initialise, provision
 from tasks_lib.episodes.live_databases import live_settings
@@ -52,6 +53,7 @@ __all__ = [
     "Sample",
     "Selection",
     "ServeOrder",
+    "Unseen",
     "act",
     "begin",
     "build_environments",
@@ -66,6 +68,7 @@ __all__ = [
     "database_settings",
     "draw",
     "drive",
+    "end_states",
     "episodes_for",
     "evaluate",
     "explain_episode",
