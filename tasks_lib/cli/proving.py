@@ -67,6 +67,9 @@ def prove(
         typer.Option("--repeat-oracle", min=1, help="Play the oracle N times, everybody else as --repeat says."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the sample.")] = 0,
+    hints: Annotated[
+        bool, typer.Option("--hints/--no-hints", help="Prove the set-up of runs with hints, or that of runs without.")
+    ] = True,
     store: StoreOption = None,
     concurrency: Annotated[int | None, typer.Option("--concurrency", min=1, help="Episodes at once.")] = None,
     unsafe_local: Annotated[bool, typer.Option("--unsafe-local", help="Run without bubblewrap.")] = False,
@@ -94,7 +97,13 @@ def prove(
         manifest = open_run(
             place,
             proof_manifest(
-                tasks, chosen.digest, repeat=repeat, repeat_oracle=repeat_oracle, seed=seed, machine=machine
+                tasks,
+                chosen.digest,
+                repeat=repeat,
+                repeat_oracle=repeat_oracle,
+                seed=seed,
+                machine=machine,
+                hints=hints,
             ),
         )
         order = RunOrder(place.url, manifest.run_id, root, concurrency=concurrency or settings.run.concurrency)
@@ -118,6 +127,7 @@ def prove(
                 "proofs": [vars(proof) for proof in proofs],
                 "unproved": len(failed),
                 "repeat": repeat,
+                "hints": hints,
                 "repeats": [asdict(entry) for entry in repeats],
                 "flaky": [asdict(entry) for entry in flaky],
             }

@@ -62,7 +62,8 @@ def run(
     hints: Annotated[
         bool | None,
         typer.Option(
-            "--hints/--no-hints", help="Whether models are told the tasks' hints; default: as in the settings."
+            "--hints/--no-hints",
+            help="Whether tasks come with hints, and with the set-up for them; default: as in the settings.",
         ),
     ] = None,
     replay: Annotated[

@@ -36,7 +36,7 @@ def agent_for(work: EpisodeWork, stage: Stage) -> Agent:
         model=model,
         model_name=spec.model,
         seed=spec.seed,
-        hints=bool(work.manifest.settings.get("hints", True)),
+        hints=work.hints,
     )
 
 
@@ -46,16 +46,17 @@ def _transcript(work: EpisodeWork, stage: Stage) -> tuple[str, ...]:
         return _oracle(work, stage)
     if spec.agent == "scripted-llm":
         # Not every task ships one: without it the model says DONE at once.
-        return work.loaded.transcript("scripted", stage.id) if work.loaded.has_transcript("scripted", stage.id) else ()
+        there = work.loaded.has_transcript("scripted", stage.id)
+        return work.loaded.transcript("scripted", stage.id, hints=work.hints) if there else ()
     return ()
 
 
 def _oracle(work: EpisodeWork, stage: Stage) -> tuple[str, ...]:
     variant = work.spec.variant
     if variant is None:
-        return work.loaded.transcript("oracle", stage.id)
+        return work.loaded.transcript("oracle", stage.id, hints=work.hints)
     try:
-        return work.loaded.near_miss(variant, stage.id)
+        return work.loaded.near_miss(variant, stage.id, hints=work.hints)
     except KeyError:
         msg = f"task {work.task.id} has no near miss {variant!r}: mend the run's manifest or the task file"
         raise TaskError(msg) from None

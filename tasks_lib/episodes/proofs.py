@@ -62,6 +62,7 @@ def proof_manifest(
     machine: MachineSettings,
     run_id: str | None = None,
     retries: int = 0,
+    hints: bool = True,
 ) -> RunManifest:
     """Write down the run that proves tasks: everybody of `players_for` plays every task.
 
@@ -78,6 +79,8 @@ def proof_manifest(
         As for `make_manifest`.
     retries : int
         New attempts after an error that may pass; 0 shows every weakness of a task.
+    hints : bool
+        Whether the set-up is that of runs with hints, and the replies are those for it.
     """
     episodes = tuple(
         spec
@@ -89,7 +92,7 @@ def proof_manifest(
     )
     return make_manifest(
         "prove", episodes, run_id=run_id, seed=seed, machine=machine, task_set_digest=digest,
-        settings={"hints": True, "retries": retries, **needs_of(tasks)},
+        settings={"hints": hints, "retries": retries, **needs_of(tasks)},
     )  # fmt: skip
 
 

@@ -41,6 +41,11 @@ class EpisodeWork:
         return self.loaded.folder.parents[2]
 
     @property
+    def hints(self) -> bool:
+        """Whether the run is one with hints: models are told them, and the set-up is that of the variant."""
+        return bool(self.manifest.settings.get("hints", True))
+
+    @property
     def folder(self) -> EpisodeFolder:
         """The episode's place in the store."""
         return RunFolder(self.store, self.run_id).episode(self.spec.id)

@@ -44,12 +44,18 @@ class Launch(Record):
     window: Text = Field(description="the window's title contains this text")
     maximise: bool = True
     seconds: float = Field(default=60.0, gt=0, le=600, description="limit for the window to appear, s")
+    with_hints: bool | None = Field(
+        default=None, description="true: only in runs with hints, false: only in runs without; none: in both"
+    )
 
 
 class Keys(Record):
     """Press keys in the focused window, for instance to leave a first-start dialog."""
 
     keys: tuple[Text, ...] = Field(min_length=1, description="each a key or a chord such as 'ctrl+o'")
+    with_hints: bool | None = Field(
+        default=None, description="true: only in runs with hints, false: only in runs without; none: in both"
+    )
 
 
 SetupStep = Launch | Keys
@@ -129,6 +135,10 @@ class Stage(Record):
         default=None, description="Python environment of the agent's scripts, by name; none: the harness's own"
     )
 
+    def setup_for(self, *, hints: bool) -> tuple[SetupStep, ...]:
+        """Return the set-up steps of a run with hints, or of one without."""
+        return tuple(step for step in self.setup if step.with_hints is None or step.with_hints is hints)
+
     @property
     def needs_desktop(self) -> bool:
         """Whether the stage needs an X display with a window manager; figures need one to render."""
@@ -164,6 +174,10 @@ class Task(Document):
     def points(self) -> int:
         """Points that can be earned."""
         return sum(criterion.points for criterion in self.criteria)
+
+    def setup_for(self, *, hints: bool) -> tuple[SetupStep, ...]:
+        """Return the set-up steps of a run with hints, or of one without."""
+        return tuple(step for step in self.setup if step.with_hints is None or step.with_hints is hints)
 
     @property
     def needs_desktop(self) -> bool:

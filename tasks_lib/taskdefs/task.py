@@ -13,6 +13,7 @@ from tasks_lib.taskdefs.edits import edit
 from tasks_lib.taskdefs.findings import Severity, TaskFileError
 from tasks_lib.taskdefs.rules import Known, run_rules
 from tasks_lib.taskdefs.transcript import split_transcript
+from tasks_lib.taskdefs.variants import replies_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class LoadedTask:
         """Tell whether the task ships a transcript of that name for a stage."""
         return self._files.transcript_name(name, stage) in self._files.transcripts
 
-    def transcript(self, name: str, stage: str = "main") -> tuple[str, ...]:
+    def transcript(self, name: str, stage: str = "main", *, hints: bool = True) -> tuple[str, ...]:
         """Return the replies of a transcript.
 
         Parameters
@@ -75,15 +76,17 @@ class LoadedTask:
             Which transcript.
         stage : str
             Id of the stage.
+        hints : bool
+            Whether the set-up is that of a run with hints; replies for the other variant are left out.
 
         Raises
         ------
         TaskError
             If the task ships no such transcript, or one without replies.
         """
-        return self._replies(name, stage, {})
+        return self._replies(name, stage, {}, hints)
 
-    def near_miss(self, near_miss_id: str, stage: str = "main") -> tuple[str, ...]:
+    def near_miss(self, near_miss_id: str, stage: str = "main", *, hints: bool = True) -> tuple[str, ...]:
         """Return the oracle's replies with the edits of a near miss.
 
         Raises
@@ -96,13 +99,13 @@ class LoadedTask:
         found = next((item for item in self.task.near_misses if item.id == near_miss_id), None)
         if found is None:
             raise KeyError(near_miss_id)
-        return self._replies("oracle", stage, found.replace)
+        return self._replies("oracle", stage, found.replace, hints)
 
-    def _replies(self, name: str, stage: str, replace: dict[str, str]) -> tuple[str, ...]:
+    def _replies(self, name: str, stage: str, replace: dict[str, str], hints: bool) -> tuple[str, ...]:
         file = self._files.transcript_name(name, stage)
         text = self._files.transcripts.get(file, "")
         try:
-            replies = split_transcript(edit(text, replace))
+            replies = replies_for(split_transcript(edit(text, replace)), hints=hints)
         except TaskError as error:
             msg = f"{self.folder / file}: {error}"
             raise TaskError(msg) from error

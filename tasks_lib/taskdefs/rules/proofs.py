@@ -11,6 +11,7 @@ from tasks_lib.taskdefs._folder import TaskFolder
 from tasks_lib.taskdefs.findings import Severity, shown
 from tasks_lib.taskdefs.rules.registry import Broken, Known, rule
 from tasks_lib.taskdefs.transcript import split_transcript
+from tasks_lib.taskdefs.variants import replies_for
 
 MIN_NEAR_MISSES = 2
 
@@ -36,11 +37,13 @@ def _transcript(folder: TaskFolder, _task: Task, _known: Known) -> Iterator[Brok
             continue
         file = str(folder.folder / name)
         try:
-            if not split_transcript(text):
+            replies = split_transcript(text)
+            replies_for(replies, hints=True)
+            if not replies:
                 yield Broken("no reply", "write at least one reply", file=file)
         except TaskError as error:
-            found = re.fullmatch(r"line (\d+): (.+): (.+)", str(error))
-            line, value, fix = found.groups() if found else ("1", str(error), "mend the transcript")
+            found = re.fullmatch(r"(?:line (\d+): )?(.+?): (.+)", str(error))
+            line, value, fix = found.groups("1") if found else ("1", str(error), "mend the transcript")
             yield Broken(value, fix, file=file, line=int(line))
 
 

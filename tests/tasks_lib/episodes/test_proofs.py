@@ -138,3 +138,10 @@ def test_proofs_are_shown_by_task_and_the_failed_ones_found() -> None:
     good, bad = Proof("b", "nop", 1, True, ""), Proof("a", "oracle", 1, False, "")
     assert unproved([good, bad]) == (bad,)
     assert list(proof_rows([good, bad])) == ["a", "b"]
+
+
+@pytest.mark.parametrize("hints", [True, False])
+def test_a_proof_records_the_variant_that_it_is_of(hints: bool) -> None:
+    loaded = load_all().tasks[:1]
+    planned = proof_manifest(loaded, "0" * 64, repeat=1, seed=0, machine=MachineSettings(), hints=hints)
+    assert planned.settings["hints"] is hints

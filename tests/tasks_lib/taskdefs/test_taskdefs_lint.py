@@ -124,6 +124,48 @@ def test_two_rules_of_one_name_are_refused():
         rule("points-sum", "Again.")(lambda *_: iter(()))
 
 
+class TestVariants:
+    """Set-ups and replies that differ between runs with hints and without."""
+
+    @pytest.fixture
+    def opened(self, tmp_path):
+        """A copy of the good desktop task whose set-up opens the file only with hints."""
+        root = Path(shutil.copytree(FIXTURES / "good", tmp_path / "good"))
+        folder = root / "open" / "desktop" / "two-peaks"
+        both = "  - {launch: fityk, arguments: [c1s.xy], window: fityk, with_hints: true}\n"
+        both += "  - {launch: fityk, window: fityk, with_hints: false}\n"
+        rewrite(folder, "  - launch: fityk\n    window: fityk\n", both)
+        return folder
+
+    def test_it_is_clean_where_the_instruction_names_the_file(self, opened):
+        rewrite(opened, "The Session menu", "<!-- only without hints -->\nThe Session menu", "oracle.md")
+        assert check(opened) == []
+
+    def test_a_file_that_only_one_variant_opens_is_named_in_the_instruction(self, opened):
+        rewrite(opened, "Load the spectrum c1s.xy, give", "Give")
+        (finding,) = check(opened)
+        assert finding.rule == "hints-setup"
+        assert finding.value == "c1s.xy is opened only with hints and does not stand in the instruction"
+
+    def test_a_program_that_only_one_variant_starts_is_told(self):
+        (finding,) = check(FIXTURES / "bad" / "hints-setup")
+        assert finding.value == "fityk with hints, nothing without"
+
+    def test_a_near_miss_is_a_mistake_in_both(self, opened):
+        rewrite(opened, "The command line", "<!-- only without hints -->\nThe command line", "oracle.md")
+        findings = check(opened)
+        assert {finding.rule for finding in findings} == {"hints-replies"}
+        assert [finding.value for finding in findings] == [
+            "other-file changes nothing with hints", "other-title changes nothing with hints",
+        ]  # fmt: skip
+
+    def test_a_misspelt_mark_is_told(self, opened):
+        rewrite(opened, "The Session menu", "<!-- only with hint -->\nThe Session menu", "oracle.md")
+        (finding,) = check(opened)
+        assert finding.rule == "transcript"
+        assert "begins with the comment 'only with hint'" in finding.value
+
+
 class TestTargets:
     def test_a_picture_that_is_damaged_is_found(self, tmp_path):
         root = Path(shutil.copytree(FIXTURES / "good", tmp_path / "good"))
