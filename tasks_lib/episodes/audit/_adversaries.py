@@ -17,7 +17,7 @@ from tasks_lib.episodes.audit._spots import Spot, spots
 from tasks_lib.episodes.audit._states import State
 from tasks_lib.records import BlobRef, Json, Stage, Task
 
-# Deliverables of other tasks that are tried in place of one.
+# Deliverables of tasks of other domains that are tried in place of one; of its own domain all are.
 FOREIGN = 3
 
 
@@ -39,6 +39,7 @@ def adversaries(
     inputs: Mapping[str, bytes],
     gold: Mapping[str, bytes],
     donors: Sequence[Donor] = (),
+    others: Sequence[State] = (),
     idle: State | None = None,
 ) -> Iterator[State]:
     """Derive adversarial end states of a task.
@@ -54,6 +55,8 @@ def adversaries(
         The task's inputs, by their path in the work folder, and its gold files.
     donors : sequence of Donor
         Deliverables of oracles, the task's own among them.
+    others : sequence of State
+        What oracles of other tasks left, to be judged as it is; the task's own is passed over.
     idle : State, optional
         The state that ``nop`` left, for exchanges of screen and files.
 
@@ -67,6 +70,13 @@ def adversaries(
         yield from _of_file(spot, stage, data, inputs, gold, donors)
     if idle is not None:
         yield from _exchanged(task, oracle, idle)
+    for other in others:
+        # Some criterion may be met by accident, as "there are two data sets" is; the task is not solved.
+        if other.task_id != oracle.task_id and set(other.evidence) == set(oracle.evidence):
+            yield replace(
+                oracle, kind="end state of another task", name=f"the oracle of {other.task_id}",
+                evidence=other.evidence, criteria={}, solved=False, adversarial=True, data={},
+            )  # fmt: skip
 
 
 def _of_file(
@@ -107,7 +117,7 @@ def _of_file(
 
 
 def _nearest(spot: Spot, donors: Sequence[Donor]) -> list[Donor]:
-    """Return files of the same kind from other tasks: of the same domain and name first."""
+    """Return files of the same kind from other tasks: all of the same domain, of the same name first, then a few."""
     path, domain = PurePosixPath(spot.path), spot.task.domain
     fitting = [
         donor
@@ -115,7 +125,8 @@ def _nearest(spot: Spot, donors: Sequence[Donor]) -> list[Donor]:
         if donor.task_id != spot.task.id and PurePosixPath(donor.path).suffix.lower() == path.suffix.lower()
     ]
     fitting.sort(key=lambda donor: (donor.domain != domain, PurePosixPath(donor.path).name != path.name, donor.task_id))
-    return fitting[:FOREIGN]
+    of_domain = sum(donor.domain == domain for donor in fitting)
+    return fitting[: max(of_domain, FOREIGN)]
 
 
 def _same(one: bytes, other: bytes) -> bool:

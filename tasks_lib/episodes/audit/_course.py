@@ -176,7 +176,8 @@ def audit_run(store: Store, run_id: str, tasks: Iterable[LoadedTask], tell: List
         if tell is not None:
             tell(name)
         loaded = by_id[name]
-        derived = _derived(loaded, states[name], origins.get(name), donors, store, left_out)
+        others = [origin for other, origin in origins.items() if by_id[other].task.domain == loaded.task.domain]
+        derived = _derived(loaded, states[name], origins.get(name), donors, others, store, left_out)
         for state in chain(states[name], derived):
             try:
                 audited.append(compare(loaded, state, store.get_blob))
@@ -241,6 +242,7 @@ def _derived(
     states: Sequence[State],
     oracle: State | None,
     donors: Sequence[Donor],
+    others: Sequence[State],
     store: Store,
     left_out: list[LeftOut],
 ) -> Iterator[State]:
@@ -252,7 +254,7 @@ def _derived(
         yield from variants(loaded.task, oracle, store.get_blob)
         yield from adversaries(
             loaded.task, oracle, store.get_blob,
-            inputs=inputs, gold=loaded.gold(), donors=donors, idle=_first(states, "nop"),
+            inputs=inputs, gold=loaded.gold(), donors=donors, others=others, idle=_first(states, "nop"),
         )  # fmt: skip
     except BrokenDocumentError as error:
         left_out.append(LeftOut(f"{loaded.id}, derived states", str(error)))

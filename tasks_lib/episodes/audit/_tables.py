@@ -57,7 +57,11 @@ def markdown(audit: Audit) -> str:
                    word(found.said)))
             for state, found in audit.disagreements
         ]  # fmt: skip
-    return "\n".join(lines) + "\n"
+    whole = [
+        f"{len(audit.states)} states, {len(audit.disagreements)} disagreements, "
+        f"{len(audit.accepted)} adversarial states accepted, {audit.broken} decisions not made."
+    ]
+    return "\n".join([*lines, "", *whole]) + "\n"
 
 
 def word(value: bool | None) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -277,6 +279,46 @@ def test_files_of_other_tasks_are_tried_nearest_first_and_equal_ones_are_not(sto
     assert all(not state.solved and state.adversarial for state in states)
 
 
+def test_of_the_same_domain_every_file_is_tried_and_of_others_a_few_at_most(store: Store, one_stage: Path) -> None:
+    loaded = load_all(one_stage).tasks[0]
+    near = [Donor(f"near-{n}", "powder", "volume.json", b'{"volume": %d}' % n) for n in range(5)]
+    far = [Donor(f"far-{n}", "other", "volume.json", b'{"volume": %d}' % n) for n in range(5, 10)]
+
+    def tried(donors: list[Donor]) -> list[str]:
+        states = _derive(store, loaded, LEFT["oracle"], donors=donors)
+        return [state.name.rpartition(" ")[2] for state in states if state.kind == "file of another task"]
+
+    assert tried([*far, *near]) == [f"near-{n}" for n in range(5)]
+    assert tried([*far, *near[:1]]) == ["near-0", "far-5", "far-6"]
+
+
+def test_whole_end_states_of_other_tasks_are_judged_as_they_are(store: Store, one_stage: Path) -> None:
+    loaded = load_all(one_stage).tasks[0]
+    spec = EpisodeSpec(
+        id="o", task_id=loaded.id, task_digest=loaded.digest, agent="oracle", seed=0, modality=loaded.task.modality
+    )
+
+    def left_by(task_id: str, files: Mapping[str, bytes], stage: str = "main") -> State:
+        state = played_state(loaded.task, spec, {stage: _evidence(store, files)})
+        assert state is not None
+        return replace(state, task_id=task_id)
+
+    others = [
+        left_by(loaded.id, LEFT["oracle"]),
+        left_by("alike", {"volume.json": b'{"volume": 8.0}'}),
+        left_by("staged", {"volume.json": VOLUME}, stage="build"),
+    ]
+    states = _derive(store, loaded, LEFT["oracle"], others=others)
+    (found,) = [state for state in states if state.kind == "end state of another task"]
+    assert found.name == "the oracle of alike"
+    assert (found.task_id, found.solved, found.adversarial, found.criteria) == (loaded.id, False, True, {})
+    audited = compare(loaded, found, store.get_blob)
+    assert not audited.accepted
+    assert [decision.said for decision in audited.decisions] == [False, False, False]
+    solved = replace(found, evidence={"main": _evidence(store, LEFT["oracle"])})
+    assert compare(loaded, solved, store.get_blob).accepted, "the right files would be seen as an accepted state"
+
+
 def test_two_answers_of_one_file_are_exchanged_unless_they_are_the_same(store: Store, one_stage: Path) -> None:
     second = """  - id: edge
     points: 1
@@ -326,4 +368,8 @@ def test_markdown_has_a_row_for_every_domain_kind_and_disagreement(store: Store,
     assert "| empty file | 2 | 0 |" in text
     assert text.index("| oracle |") < text.index("| empty file |")
     assert "| lattice-parameter | near miss: edge-squared, trial 1 | cell-volume | not met | met |" in text
+    assert re.search(
+        r"\n\n\d+ states, \d+ disagreements, \d+ adversarial states accepted, 0 decisions not made\.\n\Z", text
+    )
+    assert markdown(audit_run(store, "p1", load_all(one_stage).tasks)) == text
     assert "| all | task | 0 | 0 | 0 | 0 | 0 | – | – | – |" in markdown(Audit("p1", (), ()))
