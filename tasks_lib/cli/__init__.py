@@ -16,6 +16,7 @@ from tasks_lib.cli.explaining import explain
 from tasks_lib.cli.gallery import gallery
 from tasks_lib.cli.new_task import scaffold
 from tasks_lib.cli.proving import prove
+from tasks_lib.cli.recording import record
 from tasks_lib.cli.results import report, rescore
 from tasks_lib.cli.run import retry, run
 from tasks_lib.cli.serving import serve
@@ -50,6 +51,7 @@ app.command()(retry)
 app.command()(prove)
 app.command("lint")(lint_tasks)
 app.command("new-task")(scaffold)
+app.command()(record)
 app.add_typer(tasks_app, name="tasks")
 app.add_typer(targets_app, name="targets")
 app.command()(report)

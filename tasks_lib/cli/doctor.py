@@ -22,6 +22,7 @@ from tasks_lib.cli.options import JsonOption, StoreOption, TaskdefsOption, open_
 from tasks_lib.cli.settings import load_settings, store_url
 from tasks_lib.episodes import least_free_bytes
 from tasks_lib.sandbox import provider
+from tasks_lib.sandbox.viewing import viewing_problems
 from tasks_lib.store import Store
 from tasks_lib.taskdefs import find_root, load_all
 
@@ -54,7 +55,7 @@ def doctor(
         if fix:
             _fix()
         looks: list[Callable[[], Check]] = [
-            _python, _sandbox, _desktop, _database, lambda: _tasks(root), lambda: _store(place),
+            _python, _sandbox, _desktop, _viewing, _database, lambda: _tasks(root), lambda: _store(place),
         ]  # fmt: skip
         checks = [look() for look in looks]
     if json:
@@ -83,6 +84,12 @@ def _sandbox() -> Check:
 def _desktop() -> Check:
     problems = provider("local").problems(desktop=True)
     return Check("desktop", not problems, False, "; ".join(problems) or "all programs found", "matassay doctor --fix")
+
+
+def _viewing() -> Check:
+    problems = viewing_problems()
+    found = "; ".join(problems) or "x11vnc and noVNC found"
+    return Check("desktop in the browser", not problems, False, found, "matassay doctor --fix")
 
 
 def _database() -> Check:

@@ -3,7 +3,7 @@
 from tasks_lib.sandbox.computer import SCROLL_NOTCHES, Computer
 from tasks_lib.sandbox.guest.excerpts import middle
 from tasks_lib.sandbox.machine import Machine, Provider, provider, reap
-from tasks_lib.sandbox.results import FileEntry, ScriptResult, Sight
+from tasks_lib.sandbox.results import FileEntry, RecordedEvent, RecordedFrame, RecordingNews, ScriptResult, Sight
 
 __all__ = [
     "SCROLL_NOTCHES",
@@ -11,6 +11,9 @@ __all__ = [
     "FileEntry",
     "Machine",
     "Provider",
+    "RecordedEvent",
+    "RecordedFrame",
+    "RecordingNews",
     "ScriptResult",
     "Sight",
     "middle",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import socket
 from typing import Any
 
 import httpx
@@ -10,6 +12,7 @@ import httpx
 from tasks_lib.records.errors import ActionError, InitialiseError, MachineLostError, NoDesktopError
 
 _HEADER = "X-MatAssay-Token"
+_MOST_HEAD = 64 * 1024
 _ERRORS: dict[str, type[Exception]] = {
     "action": ActionError,
     "too-big": ActionError,
@@ -36,6 +39,7 @@ class ControlClient:
 
     def __init__(self, socket_path: str, token: str, base_url: str = "http://machine") -> None:
         transport = httpx.HTTPTransport(uds=socket_path) if socket_path else httpx.HTTPTransport()
+        self._socket_path, self._token = socket_path, token
         self._http = httpx.Client(transport=transport, base_url=base_url, headers={_HEADER: token}, trust_env=False)
 
     def close(self) -> None:
@@ -76,8 +80,49 @@ class ControlClient:
             raise MachineLostError(msg) from problem
         if answer.is_success:
             return answer
-        kind, text = "broken", f"{method} {path} answered {answer.status_code}"
-        with contextlib.suppress(ValueError, KeyError, TypeError):
-            found = answer.json()
-            kind, text = str(found["kind"]), str(found["error"])
-        raise _ERRORS.get(kind, MachineLostError)(text)
+        raise _refusal(answer.content, f"{method} {path} answered {answer.status_code}")
+
+    def upgrade(self, path: str, seconds: float) -> socket.socket:
+        """Ask for a connection that speaks something else than HTTP after the answer's head, and return it.
+
+        Raises
+        ------
+        NoDesktopError, MachineLostError
+            As `request` does.
+        """
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.settimeout(seconds)
+            connection.connect(self._socket_path)
+            lines = [f"GET {path} HTTP/1.1", "Host: machine", f"{_HEADER}: {self._token}", "Connection: Upgrade"]
+            connection.sendall("\r\n".join([*lines, "Upgrade: rfb", "", ""]).encode())
+            head = bytearray()
+            # Byte by byte: what follows the head belongs to the one who gets the connection.
+            while not head.endswith(b"\r\n\r\n") and len(head) < _MOST_HEAD:
+                byte = connection.recv(1)
+                if not byte:
+                    break
+                head += byte
+            if head.startswith(b"HTTP/1.1 101 "):
+                connection.settimeout(None)
+                return connection
+            with connection.makefile("rb") as rest:
+                body = rest.read(_MOST_HEAD) if head else b""
+        except OSError as problem:
+            connection.close()
+            msg = f"the machine's control server is gone (GET {path}: {problem}): open a new machine"
+            raise MachineLostError(msg) from problem
+        except BaseException:
+            connection.close()
+            raise
+        connection.close()
+        raise _refusal(body, f"GET {path} was not granted: {bytes(head[:80])!r}")
+
+
+def _refusal(body: bytes, otherwise: str) -> Exception:
+    """Return what a refusal means as an exception."""
+    kind, text = "broken", otherwise
+    with contextlib.suppress(ValueError, KeyError, TypeError):
+        found = json.loads(body)
+        kind, text = str(found["kind"]), str(found["error"])
+    return _ERRORS.get(kind, MachineLostError)(text)

@@ -7,6 +7,7 @@ The names are those of the action interface that agents are told of: ``mouse``, 
 from __future__ import annotations
 
 import builtins
+import socket
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ from pydantic import TypeAdapter
 from tasks_lib.records import Observation, WindowState
 from tasks_lib.records.errors import ActionError
 from tasks_lib.sandbox._client import ControlClient
-from tasks_lib.sandbox.results import FileEntry, ScriptResult, Sight
+from tasks_lib.sandbox.results import FileEntry, RecordingNews, ScriptResult, Sight
 
 Box = tuple[int, int, int, int]
 SCROLL_NOTCHES = 3  # wheel clicks of one scroll
@@ -161,6 +162,34 @@ class Computer:
             If there is none within `seconds`; names the windows that are open and programs that ended.
         """
         return _window(self._client.post("/window", seconds + _QUICK, {"title": title, "seconds": seconds}))
+
+    def open_screen(self) -> socket.socket:
+        """Return a connection on which the machine's VNC server speaks RFB; one that is open already ends.
+
+        Raises
+        ------
+        NoDesktopError
+            If the machine has no desktop or no VNC server.
+        """
+        return self._client.upgrade("/screen", _QUICK)
+
+    def start_recording(self) -> None:
+        """Begin to record what is done on the desktop, whoever does it."""
+        self._client.post("/recording", _QUICK, {})
+
+    def recording_news(self, events: int, frames: int) -> RecordingNews:
+        """Return what the recording has from these numbers of events and screens on; what is before is forgotten."""
+        return RecordingNews.model_validate(
+            self._client.post("/recording/news", _QUICK, {"events": events, "frames": frames})
+        )
+
+    def recorded_frame(self, number: int) -> bytes:
+        """Return a screen of the recording as PNG."""
+        return self._client.get("/recording/frame", _QUICK, number=str(number)).content
+
+    def stop_recording(self) -> None:
+        """End the recording; what it has can still be fetched."""
+        self._client.request("DELETE", "/recording", _QUICK)
 
     def mark(self, number: int) -> Box:
         """Return the box of a mark; ActionError where there is none of that number."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from tasks_lib.records import Observation, Record, Text
+from tasks_lib.records import Observation, Record, Text, WindowState
 
 
 class Sight(Record):
@@ -31,3 +31,39 @@ class FileEntry(Record):
     path: Text
     size: int = Field(ge=0, description="bytes; 0 for what is no file")
     kind: Text = Field(description="file, folder, link, pipe, socket, device or other")
+
+
+class _Told(Record):
+    model_config = ConfigDict(extra="ignore")
+
+
+class RecordedEvent(_Told):
+    """Something that was done with mouse or keyboard, as the X server tells it."""
+
+    number: int = Field(ge=0)
+    time: float = Field(description="s on the host's monotonic clock")
+    kind: Text = Field(description="motion, button or key")
+    x: int = Field(description="place of the pointer, pixels")
+    y: int
+    down: bool = False
+    button: int = 0
+    text: Text = Field(default="", description="the sign that a key types")
+    key: Text = Field(default="", description="the key's name, as keyboard.press takes it; empty where it has none")
+    modifiers: tuple[Text, ...] = Field(default=(), description="keys held: ctrl, alt, win, shift")
+
+
+class RecordedFrame(_Told):
+    """A screen whose pixels stood still."""
+
+    number: int = Field(ge=0)
+    since: float = Field(description="when it came to be so, s on the host's monotonic clock")
+    windows: tuple[WindowState, ...] = ()
+
+
+class RecordingNews(_Told):
+    """What a recording has that was not fetched before."""
+
+    events: tuple[RecordedEvent, ...]
+    frames: tuple[RecordedFrame, ...]
+    fault: Text = Field(default="", description="why the recording is not whole; empty where it is")
+    now: float = Field(description="s on the host's monotonic clock")

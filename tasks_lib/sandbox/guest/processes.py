@@ -48,7 +48,7 @@ class Children:
         threading.Thread(target=self._reap, name="reaper", daemon=True).start()
 
     def start(self, argv: Sequence[str], name: str, *, lasting: bool, sacrifice: int = 0, **options: Any) -> Child:
-        """Start a process in a session of its own with closed standard input.
+        """Start a process in a session of its own, with closed standard input unless one is given.
 
         Parameters
         ----------
@@ -64,7 +64,8 @@ class Children:
             Passed to `subprocess.Popen`.
         """
         with self._changed:
-            popen = subprocess.Popen(list(argv), stdin=subprocess.DEVNULL, start_new_session=True, **options)
+            stdin = options.pop("stdin", subprocess.DEVNULL)
+            popen = subprocess.Popen(list(argv), stdin=stdin, start_new_session=True, **options)
             seen = read_process(popen.pid)
             child = Child(popen, name, (popen.pid, seen.start if seen is not None else -1))
             self._watched[popen.pid] = child
@@ -81,6 +82,12 @@ class Children:
         with self._changed:
             self._changed.wait_for(lambda: child.code is not None, timeout=seconds)
             return child.code
+
+    def end(self, child: Child, seconds: float = 5.0) -> None:
+        """Kill a child and wait for its end."""
+        if child.code is None:
+            _signal(child.pid, signal.SIGKILL)
+            self.wait(child, seconds)
 
     def strays(self) -> list[Process]:
         """List descendants of the server that no lasting child accounts for."""

@@ -44,18 +44,25 @@ class Screen:
         self._start = header_size + colours * 12
         self._end = self._start + self.stride * self.height
 
-    def image(self) -> Image.Image:
-        """Return a copy of the screen as an RGB picture."""
-        view = memoryview(self._map)[self._start : self._end]
+    def copy(self) -> bytes:
+        """Return a copy of the pixels as the server keeps them, for `image` and `png`."""
+        return self._map[self._start : self._end]
+
+    def image(self, pixels: bytes | None = None) -> Image.Image:
+        """Return the screen, or a copy of it, as an RGB picture."""
+        view = memoryview(self._map)[self._start : self._end] if pixels is None else memoryview(pixels)
         try:
             return Image.frombytes("RGB", (self.width, self.height), view, "raw", "BGRX", self.stride, 1)
         finally:
             view.release()
 
-    def png(self) -> bytes:
-        """Return the screen as PNG; the lightest compression, since pictures cross a socket and not a network."""
+    def png(self, pixels: bytes | None = None) -> bytes:
+        """Return the screen, or a copy of it, as PNG.
+
+        The lightest compression, since pictures cross a socket and not a network.
+        """
         stream = io.BytesIO()
-        self.image().save(stream, "PNG", compress_level=1)
+        self.image(pixels).save(stream, "PNG", compress_level=1)
         return stream.getvalue()
 
     def digest(self) -> int:

@@ -6,8 +6,9 @@ import hmac
 import os
 import platform
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from flask import Flask, Response, jsonify, request
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from .session import Session
 
 TOKEN_HEADER = "X-MatAssay-Token"
+# After this the connection of ``GET /screen`` speaks RFB.
+SCREEN_GREETING = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: rfb\r\n\r\n"
 _MAX_JSON_BYTES = 8 * 1024 * 1024
 
 
@@ -31,6 +34,12 @@ class _SettleRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
     quiet: float = Field(default=0.4, gt=0, le=30)
     limit: float = Field(default=5.0, gt=0, le=120)
+
+
+class _NewsRequest(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    events: int = Field(ge=0)
+    frames: int = Field(ge=0)
 
 
 class _WindowRequest(BaseModel):
@@ -162,9 +171,45 @@ def _add_desktop(app: Flask, session: Session | None) -> None:
     def clipboard() -> Response:
         return jsonify(text=desktop().clipboard.text())
 
+    _add_recording(app, desktop)
+
     @app.get("/installed")
     def installed() -> Response:
         return jsonify(installed=desktop().which(request.args.get("program", "")) is not None)
+
+
+def _add_recording(app: Flask, desktop: Callable[[], Session]) -> None:
+    @app.post("/recording")
+    def start_recording() -> Response:
+        desktop().start_recording()
+        return jsonify(ok=True)
+
+    @app.post("/recording/news")
+    def recording_news() -> Response:
+        have = _NewsRequest.model_validate_json(request.get_data())
+        return jsonify(desktop().recorder.news(have.events, have.frames))
+
+    @app.get("/recording/frame")
+    def recording_frame() -> Response:
+        number = request.args.get("number", "")
+        return Response(desktop().recorder.frame(int(number) if number.isdecimal() else -1), mimetype="image/png")
+
+    @app.delete("/recording")
+    def stop_recording() -> Response:
+        desktop().recorder.stop()
+        return jsonify(ok=True)
+
+    @app.get("/screen")
+    def screen() -> Response:
+        desktop().viewer.show(request.environ["werkzeug.socket"], SCREEN_GREETING)
+        return _Spent()
+
+
+class _Spent(Response):
+    """The answer of a request whose connection served something else than HTTP: there is nothing left to say."""
+
+    def __call__(self, environ: Any, start_response: Any) -> Any:
+        raise ConnectionAbortedError
 
 
 def _path() -> str:

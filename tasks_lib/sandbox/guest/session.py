@@ -20,8 +20,10 @@ from .idle import Idleness, wait_idle
 from .keyboard import Keyboard
 from .pointer import LEFT, RIGHT, Pointer
 from .processes import Child, Children
+from .recorder import Recorder
 from .screen import Screen
 from .settings import GuestSettings
+from .viewer import Viewer
 from .windows import Window, Windows
 
 _TAIL_BYTES = 4096
@@ -58,6 +60,8 @@ class Session:
         self._programs: list[Child] = []
         self._watcher = Windows(Display(name))
         self._watch_lock = threading.Lock()
+        self.viewer = Viewer(self.desktop.environment, children)
+        self._recorder: Recorder | None = None
 
     def wait_until_ready(self) -> None:
         """Wait for the window manager, the last part of the desktop to come up."""
@@ -115,6 +119,23 @@ class Session:
         newest = self._programs[-1] if self._programs else None
         if newest is not None and newest.code not in (None, 0):
             raise RefusedError("the window does not open", "no-window")
+
+    def start_recording(self) -> None:
+        """Begin to record what a person does; a recording before this one is forgotten."""
+        self.desktop.check()
+        with self._lock:
+            if self._recorder is not None:
+                self._recorder.stop()
+            self._recorder = Recorder(self.desktop.environment["DISPLAY"], self.screen)
+
+    @property
+    def recorder(self) -> Recorder:
+        """The recording."""
+        self.desktop.check()
+        if self._recorder is None:
+            msg = "nothing is being recorded: start a recording first"
+            raise RefusedError(msg)
+        return self._recorder
 
     def perform(self, action: actions.Action) -> dict[str, Any]:
         """Carry out one action and return what it answers."""

@@ -1,0 +1,232 @@
+"""A machine's desktop in a person's browser: noVNC's page, and a WebSocket that leads to the machine's VNC server.
+
+Nothing but 127.0.0.1 is listened on. The address that the person is told holds a token that is good once: the browser
+that comes first gets a cookie for it, and only that browser is served. From there every byte goes through the machine's
+control socket, so the VNC server itself listens nowhere.
+"""
+
+from __future__ import annotations
+
+import hmac
+import mimetypes
+import secrets
+import shutil
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from http import HTTPStatus
+from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from websockets.datastructures import Headers
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
+from websockets.sync.server import Server, ServerConnection, serve
+
+from tasks_lib.records.errors import MachineLostError, NoDesktopError
+from tasks_lib.sandbox.guest.viewer import PROGRAM
+
+HOST = "127.0.0.1"
+_PROGRAM_PATH = "/usr/bin:/bin:/usr/local/bin"
+_PAGES = ("/usr/share/novnc", "/usr/share/webapps/novnc", "/usr/local/share/novnc")
+_START = "vnc_lite.html"
+_SOCKET = "websockify"
+_PART = 64 * 1024
+_LARGEST_MESSAGE = 1024 * 1024
+_TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".html": "text/html; charset=utf-8"}
+
+
+def viewing_problems() -> list[str]:
+    """Say what keeps a person from seeing a desktop here, with what to do; empty where nothing does."""
+    missing = [] if shutil.which(PROGRAM, path=_PROGRAM_PATH) else [PROGRAM]
+    missing += [] if pages_folder() is not None else ["novnc"]
+    if not missing:
+        return []
+    command = f"apt-get install -y --no-install-recommends {' '.join(missing)}"
+    return [f"a desktop in the browser needs {' and '.join(missing)}: {command}"]
+
+
+def pages_folder() -> Path | None:
+    """Return where noVNC's pages lie on this host; None where it is not installed."""
+    return next((Path(place) for place in _PAGES if (Path(place) / _START).is_file()), None)
+
+
+class ScreenServer:
+    """Serves one machine's desktop to one browser; a context manager.
+
+    Parameters
+    ----------
+    connect : callable
+        Opens a connection that speaks RFB: `Computer.open_screen`.
+    tell : callable, optional
+        Gets a sentence when the person comes, goes, or is refused.
+
+    Raises
+    ------
+    NoDesktopError
+        If a program for it is missing on this host.
+    """
+
+    def __init__(self, connect: Callable[[], socket.socket], tell: Callable[[str], None] = lambda _: None) -> None:
+        problems = viewing_problems()
+        folder = pages_folder()
+        if problems or folder is None:
+            raise NoDesktopError("; ".join(problems))
+        self._folder = folder.resolve()
+        self._connect = connect
+        self._tell = tell
+        self._token: str | None = secrets.token_urlsafe(32)
+        self._cookie = secrets.token_urlsafe(32)
+        self._lock = threading.Lock()
+        self._current: socket.socket | None = None
+        listener = socket.create_server((HOST, 0))
+        self.port = int(listener.getsockname()[1])
+        self._origin = f"http://{HOST}:{self.port}"
+        self._server: Server = serve(
+            self._bridge,
+            sock=listener,
+            process_request=self._answer,
+            max_size=_LARGEST_MESSAGE,
+            compression=None,
+            open_timeout=10,
+            close_timeout=2,
+        )
+        self._thread = threading.Thread(target=self._server.serve_forever, name="screen server", daemon=True)
+        self._thread.start()
+        self.url = f"{self._origin}/?token={self._token}"
+
+    def __enter__(self) -> ScreenServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the person's connection and listen no more; idempotent."""
+        self._server.shutdown()
+        with self._lock:
+            _end(self._current)
+            self._current = None
+        self._thread.join(5.0)
+
+    def _answer(self, _: ServerConnection, request: Request) -> Response | None:
+        """Answer a request for a page; None lets a WebSocket through."""
+        address = urlsplit(request.path)
+        if request.headers.get_all("Host") != [f"{HOST}:{self.port}"]:
+            return _said(HTTPStatus.FORBIDDEN, "This page is called by its address on loopback alone.")
+        if address.path == "/":
+            return self._admit(parse_qs(address.query).get("token", [""])[0], request)
+        if not self._is_admitted(request):
+            return _said(HTTPStatus.FORBIDDEN, "Open the address that matassay printed.")
+        if address.path != f"/{_SOCKET}":
+            return self._page(address.path)
+        # A page of another site could make this browser send its cookie; it cannot make it lie about its origin.
+        if request.headers.get("Origin", self._origin) != self._origin:
+            return _said(HTTPStatus.FORBIDDEN, "Only the page of this desktop may connect to it.")
+        return None
+
+    def _admit(self, token: str, request: Request) -> Response:
+        start = f"/{_START}?path={_SOCKET}&scale=true"
+        with self._lock:
+            good = self._token is not None and _equal(token, self._token)
+            if good:
+                self._token = None
+        if good:
+            cookie = f"{self._cookie_name}={self._cookie}; HttpOnly; SameSite=Strict; Path=/"
+            return _said(HTTPStatus.SEE_OTHER, "", {"Location": start, "Set-Cookie": cookie})
+        if self._is_admitted(request):
+            return _said(HTTPStatus.SEE_OTHER, "", {"Location": start})
+        self._tell("a browser with a wrong or spent token was refused")
+        return _said(
+            HTTPStatus.FORBIDDEN,
+            "This address is wrong or was opened before in another browser: go on there, or record anew.",
+        )
+
+    @property
+    def _cookie_name(self) -> str:
+        return f"matassay-{self.port}"  # cookies know hosts, not ports
+
+    def _is_admitted(self, request: Request) -> bool:
+        cookies: SimpleCookie = SimpleCookie()
+        for value in request.headers.get_all("Cookie"):
+            with suppress(CookieError):
+                cookies.load(value)
+        found = cookies.get(self._cookie_name)
+        return found is not None and _equal(found.value, self._cookie)
+
+    def _page(self, path: str) -> Response:
+        file = (self._folder / path.lstrip("/")).resolve()
+        if not file.is_relative_to(self._folder) or not file.is_file():
+            return _said(HTTPStatus.NOT_FOUND, "There is no such page.")
+        kind = _TYPES.get(file.suffix) or mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+        return _response(HTTPStatus.OK, file.read_bytes(), {"Content-Type": kind})
+
+    def _bridge(self, browser: ServerConnection) -> None:
+        """Carry bytes between the browser and the machine until either goes."""
+        try:
+            machine = self._connect()
+        except (MachineLostError, NoDesktopError) as error:
+            self._tell(f"the desktop cannot be shown: {error}")
+            browser.close(1011, "the desktop cannot be shown")
+            return
+        with self._lock:
+            before, self._current = self._current, machine
+        _end(before)  # a reloaded page, or a second one: the newest has the desktop
+        self._tell("the person is at the desktop" if before is None else "the desktop went over to another page")
+        carrier = threading.Thread(target=_carry, args=(machine, browser), name="screen", daemon=True)
+        carrier.start()
+        try:
+            for message in browser:
+                machine.sendall(message if isinstance(message, bytes) else message.encode())
+        except (ConnectionClosed, OSError):
+            pass
+        finally:
+            _end(machine)
+            carrier.join(5.0)
+            machine.close()
+            with self._lock:
+                last = self._current is machine
+                self._current = None if last else self._current
+            if last:
+                self._tell("the person left the desktop; the recording waits")
+
+
+def _carry(machine: socket.socket, browser: ServerConnection) -> None:
+    try:
+        while part := machine.recv(_PART):
+            browser.send(part)
+    except (ConnectionClosed, OSError):
+        pass
+    browser.close()
+
+
+def _end(connection: socket.socket | None) -> None:
+    if connection is not None:
+        with suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
+
+
+def _equal(given: str, wanted: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())
+
+
+def _said(status: HTTPStatus, text: str, headers: dict[str, str] | None = None) -> Response:
+    return _response(status, f"{text}\n".encode(), {"Content-Type": "text/plain; charset=utf-8"} | (headers or {}))
+
+
+def _response(status: HTTPStatus, body: bytes, headers: dict[str, str]) -> Response:
+    always: dict[str, Any] = {
+        "Content-Length": str(len(body)),
+        "Cache-Control": "no-store",
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+        "X-Frame-Options": "DENY",
+        "Connection": "close",
+    }
+    return Response(int(status), status.phrase, Headers(always | headers), body)
+
+
+__all__ = ["HOST", "ScreenServer", "pages_folder", "viewing_problems"]

@@ -1,0 +1,191 @@
+"""A desktop in the browser: who gets to it, what is recorded there, and how it ends."""
+
+from __future__ import annotations
+
+import socket
+import time
+
+import httpx
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+from tasks_lib.agents.recording.gestures import gestures_of
+from tasks_lib.records import MachineSettings
+from tasks_lib.records.errors import ActionError, MachineLostError, NoDesktopError
+from tasks_lib.sandbox import provider, viewing
+from tasks_lib.sandbox.viewing import ScreenServer, viewing_problems
+
+needs_vnc = pytest.mark.skipif(bool(viewing_problems()), reason="; ".join(viewing_problems()))
+
+
+def until(look, seconds=30.0):
+    """Ask again until the answer is one; each question crosses a socket, so none is asked in a rush."""
+    end = time.monotonic() + seconds
+    while not (found := look()):
+        assert time.monotonic() < end, "it never came"
+    return found
+
+
+@pytest.fixture
+def served(desktop_machine):
+    said = []
+    with ScreenServer(desktop_machine.computer.open_screen, said.append) as server:
+        server.said = said
+        yield server
+
+
+@pytest.fixture
+def computer(desktop_machine):
+    desktop_machine.computer.start_recording()
+    yield desktop_machine.computer
+    desktop_machine.computer.stop_recording()
+
+
+def events_until(computer, wanted):
+    return until(lambda: (found := computer.recording_news(0, 0).events) and wanted(found) and found)
+
+
+@pytest.mark.desktop
+@needs_vnc
+def test_what_a_person_does_is_told_in_the_actions_of_agents(served, computer, person):
+    me = person(served.url)
+    assert (me.width, me.height) == (1440, 900)
+    me.click(100, 200)
+    me.click(300, 200, times=2)
+    me.click(400, 300, button=4)
+    me.drag((500, 500), (620, 540))
+    for _ in range(6):
+        me.pointer(620, 540, 16)
+        me.pointer(620, 540)
+    me.write('E = 284.8 eV, "Å µ α";')
+    me.press("tab")
+    me.press("ctrl", "shift", "s")
+    me.press("shift", "left")
+    me.press("alt", "left")
+    me.click(700, 300, button=2)
+    events = events_until(computer, lambda found: any(event.button == 2 and not event.down for event in found))
+    gestures, notes = gestures_of(events)
+    assert [(g.kind, g.x, g.y, g.to, g.text, g.count) for g in gestures] == [
+        ("click", 100, 200, None, "", 1),
+        ("double_click", 300, 200, None, "", 1),
+        ("right_click", 400, 300, None, "", 1),
+        ("drag", 500, 500, (620, 540), "", 1),
+        ("scroll", 620, 540, None, "down", 6),
+        ("write", 620, 540, None, 'E = 284.8 eV, "Å µ α";', 1),
+        ("press", 620, 540, None, "tab", 1),
+        ("press", 620, 540, None, "ctrl+shift+s", 1),
+        ("press", 620, 540, None, "shift+left", 1),
+        ("press", 620, 540, None, "alt+left", 1),
+    ]
+    assert [text for _, text in notes] == [
+        "a click of the middle button at (700, 300): no action of an agent does that"
+    ]
+    news = computer.recording_news(len(events), 1)
+    assert news.events == ()
+    assert all(frame.number >= 1 for frame in news.frames)
+    with pytest.raises(ActionError, match="no screen of the recording has the number 0"):
+        computer.recorded_frame(0)
+
+
+@pytest.mark.desktop
+@needs_vnc
+def test_only_the_browser_that_came_first_is_served(served, desktop_machine):
+    origin, _, token = served.url.partition("/?token=")
+    assert origin == f"http://127.0.0.1:{served.port}"
+    page = f"{origin}/vnc_lite.html"
+    assert httpx.get(f"{origin}/?token={token[:-1]}").status_code == 403
+    assert httpx.get(origin).status_code == 403
+    assert httpx.get(page).status_code == 403
+    assert httpx.get(served.url, headers={"Host": f"evil.example:{served.port}"}).status_code == 403
+    with httpx.Client(base_url=origin, follow_redirects=True) as browser:
+        first = browser.get(f"/?token={token}")
+        assert first.status_code == 200
+        assert "noVNC" in first.text
+        assert token not in str(first.url)
+        assert browser.get("/core/rfb.js").headers["Content-Type"] == "text/javascript"
+        assert browser.get("/%2e%2e/%2e%2e/%2e%2e/etc/passwd").status_code == 404
+        assert browser.get("/../../../etc/passwd").status_code == 404
+        assert browser.get(f"/?token={token}").status_code == 200  # its own address again, as after a restart
+        cookie = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+    assert httpx.get(served.url).status_code == 403  # spent
+    address = origin.replace("http", "ws") + "/websockify"
+    for headers, from_page in (({}, origin), ({"Cookie": cookie}, "http://evil.example"), ({"Cookie": "x=1"}, origin)):
+        with pytest.raises(InvalidStatus) as refused:
+            connect(address, additional_headers=headers, origin=from_page)
+        assert refused.value.response.status_code == 403
+    assert served.said.count("a browser with a wrong or spent token was refused") == 3
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.2", served.port), timeout=5)
+    with pytest.raises(MachineLostError, match="token"):
+        type(desktop_machine.computer._client)(desktop_machine.computer._client._socket_path, "wrong").upgrade(
+            "/screen", 10
+        )
+
+
+@pytest.mark.desktop
+@needs_vnc
+def test_a_second_page_takes_over_and_what_was_held_is_let_go(served, computer, person):
+    first = person(served.url)
+    first.pointer(200, 300)
+    first.pointer(200, 300, 1)
+    first.key(0xFFE3, True)
+    first.key(ord("a"), True)
+    events_until(computer, lambda found: any(event.key == "a" for event in found))
+    second = person(served.url, first.keys)
+    assert first.gone.wait(20)
+    events_until(computer, lambda found: any(event.button == 1 and not event.down for event in found))
+    second.press("b")
+    pressed = events_until(computer, lambda found: any(event.key == "b" for event in found))[-1]
+    assert pressed.modifiers == ()
+    assert "the desktop went over to another page" in served.said
+    second.leave()
+    until(lambda: computer.recording_news(0, 0) and "the person left the desktop; the recording waits" in served.said)
+
+
+@pytest.mark.desktop
+@needs_vnc
+@pytest.mark.usefixtures("needs_isolation")
+def test_nothing_in_the_machine_listens_while_a_person_looks(served, computer, person):
+    person(served.url).see()
+    script = "for name in ('tcp', 'tcp6', 'udp', 'udp6'):\n    print(*open(f'/proc/net/{name}').readlines()[1:])"
+    result = computer.run_script(script)
+    assert result.returncode == 0
+    listening = [line for line in result.stdout.splitlines() if line.split()[3:4] in (["0A"], ["07"])]
+    assert listening == []
+
+
+@pytest.mark.desktop
+@needs_vnc
+def test_a_machine_that_is_lost_ends_the_connection_and_the_next_page_is_told(person):
+    machine = provider().open(MachineSettings(), desktop=True)
+    said = []
+    try:
+        with ScreenServer(machine.computer.open_screen, said.append) as server:
+            me = person(server.url)
+            machine.close()
+            assert me.gone.wait(20)
+            with pytest.raises(ConnectionClosed, match="the desktop cannot be shown"):
+                person(server.url, me.keys)
+    finally:
+        machine.close()
+    assert any(text.startswith("the desktop cannot be shown: the machine's control server is gone") for text in said)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", server.port), timeout=5)
+
+
+def test_missing_programs_are_named_with_the_command_that_installs_them(monkeypatch, tmp_path):
+    monkeypatch.setattr(viewing, "_PROGRAM_PATH", str(tmp_path))
+    monkeypatch.setattr(viewing, "_PAGES", (str(tmp_path),))
+    assert viewing_problems() == [
+        "a desktop in the browser needs x11vnc and novnc: apt-get install -y --no-install-recommends x11vnc novnc"
+    ]
+    with pytest.raises(NoDesktopError, match="apt-get install"):
+        ScreenServer(lambda: pytest.fail("nothing is connected to"))
+
+
+def test_a_machine_without_a_desktop_shows_and_records_nothing(code_machine):
+    with pytest.raises(NoDesktopError):
+        code_machine.computer.open_screen()
+    with pytest.raises(NoDesktopError):
+        code_machine.computer.start_recording()
