@@ -27,6 +27,7 @@ COMMANDS = (
     "prove",
     "lint",
     "new-task",
+    "record",
     "targets cut",
     "targets find",
     "report",
