@@ -10,6 +10,7 @@ from pathlib import Path
 from infra.inputs import (
     figures,
     microscopy,
+    microscopy_fourier,
     microscopy_particles,
     mixed,
     mp,
@@ -34,7 +35,7 @@ def everything() -> dict[str, bytes]:
         "mixed": mixed.files(),
         "mp": mp.files(),
     }
-    domains["microscopy"] = microscopy.files() | microscopy_particles.files()
+    domains["microscopy"] = microscopy.files() | microscopy_particles.files() | microscopy_fourier.files()
     domains["pymatgen"] = (
         pymatgen.files()
         | pymatgen_cells.files()
