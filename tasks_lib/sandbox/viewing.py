@@ -8,6 +8,7 @@ control socket, so the VNC server itself listens nowhere.
 from __future__ import annotations
 
 import hmac
+import logging
 import mimetypes
 import secrets
 import shutil
@@ -93,6 +94,7 @@ class ScreenServer:
             compression=None,
             open_timeout=10,
             close_timeout=2,
+            logger=_silent(),
         )
         self._thread = threading.Thread(target=self._server.serve_forever, name="screen server", daemon=True)
         self._thread.start()
@@ -114,7 +116,10 @@ class ScreenServer:
 
     def _answer(self, _: ServerConnection, request: Request) -> Response | None:
         """Answer a request for a page; None lets a WebSocket through."""
-        address = urlsplit(request.path)
+        try:
+            address = urlsplit(request.path)
+        except ValueError:
+            return _said(HTTPStatus.BAD_REQUEST, "That is no address.")
         if request.headers.get_all("Host") != [f"{HOST}:{self.port}"]:
             return _said(HTTPStatus.FORBIDDEN, "This page is called by its address on loopback alone.")
         if address.path == "/":
@@ -158,7 +163,7 @@ class ScreenServer:
         return found is not None and _equal(found.value, self._cookie)
 
     def _page(self, path: str) -> Response:
-        file = (self._folder / path.lstrip("/")).resolve()
+        file = (self._folder / path.lstrip("/").replace("\0", "")).resolve()
         if not file.is_relative_to(self._folder) or not file.is_file():
             return _said(HTTPStatus.NOT_FOUND, "There is no such page.")
         kind = _TYPES.get(file.suffix) or mimetypes.guess_type(file.name)[0] or "application/octet-stream"
@@ -192,6 +197,14 @@ class ScreenServer:
                 self._current = None if last else self._current
             if last:
                 self._tell("the person left the desktop; the recording waits")
+
+
+def _silent() -> logging.Logger:
+    """Return a logger for what strangers send: it is refused, and no trace of it belongs on a person's terminal."""
+    logger = logging.getLogger(f"{__name__}.connections")
+    logger.addHandler(logging.NullHandler())
+    logger.propagate = False
+    return logger
 
 
 def _carry(machine: socket.socket, browser: ServerConnection) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import time
 
@@ -121,6 +122,27 @@ def test_only_the_browser_that_came_first_is_served(served, desktop_machine):
         type(desktop_machine.computer._client)(desktop_machine.computer._client._socket_path, "wrong").upgrade(
             "/screen", 10
         )
+
+
+@pytest.mark.desktop
+@needs_vnc
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"\x16\x03\x01\x02\0\x01\0\r\n\r\n",
+        b"GET //[ HTTP/1.1\r\nHost: {host}\r\n\r\n",
+        b"POST / HTTP/1.1\r\n\r\n",
+        b"GET ",
+    ],
+)
+def test_what_is_no_request_is_dropped_without_a_word(served, person, sent, capfd):
+    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as stranger:
+        stranger.sendall(sent.replace(b"{host}", f"127.0.0.1:{served.port}".encode()))
+        stranger.shutdown(socket.SHUT_WR)
+        answer = b"".join(iter(lambda: stranger.recv(4096), b""))
+    assert answer == b"" or re.match(rb"HTTP/1.1 (400|403|500) ", answer)
+    assert person(served.url).width == 1440
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.desktop
