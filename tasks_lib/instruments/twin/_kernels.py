@@ -47,12 +47,15 @@ class Loop(NamedTuple):
     adhesion: float
     lateral: float
     tilt: float
-    edge: float
+    uphill: float
+    downhill: float
+    lost: float  # hysteresis of the actuator, and the travel in which it builds up
+    travel: float
     rest: float  # friction signal without friction
 
 
 # Places in the state that passes hand on.
-Z, SPEED, TOTAL, LAST, SLOW, LEVER, CONTACT, HUM_COS, HUM_SIN, HEAD, STATE = range(11)
+Z, SPEED, TOTAL, LAST, SLOW, LEVER, CONTACT, HUM_COS, HUM_SIN, HEAD, HELD, BEHIND, STATE = range(13)
 # Rows of the sums by pixel.
 DRIVE, POSITION, SIGNAL, LATERAL, TOUCHED, COUNT, SUMS = range(7)
 
@@ -98,7 +101,7 @@ def sweep(
     """
     z, speed, total, last, slow = state[Z], state[SPEED], state[TOTAL], state[LAST], state[SLOW]
     lever, contact, head = state[LEVER], state[CONTACT] > 0.5, int(state[HEAD])
-    hum_cos, hum_sin = state[HUM_COS], state[HUM_SIN]
+    hum_cos, hum_sin, held, behind = state[HUM_COS], state[HUM_SIN], state[HELD], state[BEHIND]
     slots = ring.size
     top = height.size - 1.000001
     for tick in range(place.size):
@@ -123,20 +126,25 @@ def sweep(
         last = error
         ring[head] = drive
         head = head + 1 if head + 1 < slots else 0
-        z, speed = actuate(z, speed, ring[head], k)
+        if k.lost > 0.0:
+            move = ring[head] - held
+            held = ring[head]
+            behind += ((k.lost if move > 0.0 else -k.lost) - behind) * min(abs(move) / k.travel, 1.0)
+        z, speed = actuate(z, speed, ring[head] - behind, k)
         column = pixel[tick]
         if column >= 0:
             slope = rise / spacing
             load = max(k.spring * bend + k.adhesion, 0.0) if contact else 0.0
-            uphill = max(sign * slope, 0.0)
-            mu = friction[left]
+            climb = sign * slope
+            drag = friction[left] + (k.uphill if climb > 0.0 else k.downhill) * climb * climb
             sums[DRIVE, column] += drive
             sums[POSITION, column] += z
             sums[SIGNAL, column] += signal
-            sums[LATERAL, column] += k.rest + k.lateral * load * (sign * (mu + k.edge * uphill) + k.tilt * slope)
+            sums[LATERAL, column] += k.rest + k.lateral * load * (sign * drag + k.tilt * slope)
             sums[TOUCHED, column] += 1.0 if contact else 0.0
             sums[COUNT, column] += 1.0
     state[Z], state[SPEED], state[TOTAL], state[LAST], state[SLOW] = z, speed, total, last, slow
+    state[HELD], state[BEHIND] = held, behind
     state[LEVER], state[CONTACT], state[HEAD] = lever, 1.0 if contact else 0.0, head
     # The rotation is renewed to length 1, so that rounding never makes the hum grow.
     length = np.sqrt(hum_cos * hum_cos + hum_sin * hum_sin)

@@ -61,7 +61,10 @@ def loop(preset: Preset, gains: Gains, *, lever: Lever, adhesion_n: float, dynam
         adhesion_n,
         lever.lateral_v_per_n,
         preset.lateral_tilt,
-        preset.lateral_edge,
+        preset.lateral_uphill,
+        preset.lateral_downhill,
+        preset.z_hysteresis_m,
+        preset.z_hysteresis_travel_m,
         preset.lateral_offset_v,
     )
 

@@ -334,7 +334,7 @@ class Microscope:
         rest = height[left] + self._lift(at) - (k.amplitude - k.target if k.dynamic else k.target)
         rest = float(np.clip(rest, -k.reach, k.reach))
         ring[:] = rest
-        state[[_kernels.Z, _kernels.TOTAL]] = rest
+        state[[_kernels.Z, _kernels.TOTAL, _kernels.HELD]] = rest
         state[_kernels.LEVER] = k.target
         state[_kernels.CONTACT] = 1.0
         phase = 2 * np.pi * self.preset.hum_hz * at

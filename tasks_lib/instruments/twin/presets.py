@@ -25,7 +25,7 @@ class Lever:
         Apex paraboloid and the cone that continues it.
     lateral_v_per_n
         Friction signal by lateral force. No header states it: the public files give its product with the coefficient
-        of friction, 0.01 assumed for graphite and 0.3 for glass.
+        of friction, 0.002 assumed for graphite and 0.3 for glass.
     """
 
     name: str
@@ -34,15 +34,15 @@ class Lever:
     quality: float
     tip_radius_m: float = 10e-9
     tip_half_angle_deg: float = 15.0
-    lateral_v_per_n: float = 4e4
+    lateral_v_per_n: float = 6e4
 
 
 LEVERS = MappingProxyType({
     one.name: one
     for one in (
-        Lever("ContAl-G", 0.2, 13e3, 50.0, lateral_v_per_n=8e5),
+        Lever("ContAl-G", 0.2, 13e3, 50.0, lateral_v_per_n=5e5),
         Lever("Multi75Al-G", 3.0, 75e3, 100.0),
-        Lever("Tap190Al-G", 48.0, 190e3, 300.0, lateral_v_per_n=4e3),
+        Lever("Tap190Al-G", 48.0, 190e3, 300.0, lateral_v_per_n=6e3),
     )
 })  # fmt: skip
 
@@ -94,9 +94,11 @@ class Preset:
         Creep by decade of time, as a share of the last move of the scan's centre.
     drift_m_per_s, drift_decay_s
         Thermal drift along x, y, z when the session starts, and the time in which it dies out.
-    lateral_offset_v, lateral_tilt, lateral_edge
+    z_hysteresis_m, z_hysteresis_travel_m
+        How far the actuator stays behind its drive, and the travel after a turn in which it gets there. 0 is none.
+    lateral_offset_v, lateral_tilt, lateral_uphill, lateral_downhill
         Friction signal at rest; coupling of the spatial slope (cancels in half the difference of trace and retrace);
-        resistance of an upward slope, added to the coefficient of friction.
+        resistance by the square of the slope, up and down, added to the coefficient of friction.
     free_amplitude_m
         Amplitude of the lever far from the sample in dynamic modes.
     dissipation_j
@@ -127,11 +129,14 @@ class Preset:
     hysteresis: float = 0.001
     bow_per_m: float = 0.0
     creep: float = 0.01
+    z_hysteresis_m: float = 0.0
+    z_hysteresis_travel_m: float = 10e-9
     drift_m_per_s: tuple[float, float, float] = (0.05e-9, 0.08e-9, 0.1e-9)
     drift_decay_s: float = 1800.0
     lateral_offset_v: float = 0.03
-    lateral_tilt: float = 0.1
-    lateral_edge: float = 0.8
+    lateral_tilt: float = 0.02
+    lateral_uphill: float = 15.0
+    lateral_downhill: float = 4.0
     free_amplitude_m: float = 25e-9
     dissipation_j: float = 1.5e-18
 
@@ -152,9 +157,11 @@ DRIVE = Preset(
     deflection_noise_m=0.05e-9,
     sensor_noise_m=0.03e-9,
     lateral_noise_v=3.5e-5,
-    lag_s=0.5e-3,
+    lag_s=0.55e-3,
     hum_m=0.02e-9,
+    hysteresis=1e-4,
     creep=0.001,
+    z_hysteresis_m=0.7e-9,
     lateral_offset_v=0.044,
 )
 

@@ -3,6 +3,7 @@
 from tasks_lib.instruments.twin.samples._grid import calibration_grid
 from tasks_lib.instruments.twin.samples._indents import Indenter, indent
 from tasks_lib.instruments.twin.samples._layers import LAYER_M, graphene_flakes, hopg_steps
+from tasks_lib.instruments.twin.samples._measured import measured_surface
 from tasks_lib.instruments.twin.samples._particles import nanoparticles
 from tasks_lib.instruments.twin.samples._rough import rough_surface
 from tasks_lib.instruments.twin.samples._sample import Sample
@@ -15,6 +16,7 @@ __all__ = [
     "graphene_flakes",
     "hopg_steps",
     "indent",
+    "measured_surface",
     "nanoparticles",
     "rough_surface",
 ]
