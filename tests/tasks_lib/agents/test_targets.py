@@ -25,6 +25,7 @@ from tasks_lib.agents import (
     reply_problems,
     stuck_reason,
 )
+from tasks_lib.agents._matching import THRESHOLD, _score, _scores, _scores_of_likely
 from tasks_lib.agents.transcripts import PATIENCE
 from tasks_lib.records import Decision, Modality, WindowState
 from tasks_lib.taskdefs import Target, TargetCall, cut_target, write_target
@@ -127,6 +128,35 @@ def test_a_label_in_another_state_is_no_match(pixels, why):
     assert search.matches == ()
     assert why in search.but
     assert bool(search.but) == bool(why)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    levels=st.integers(2, 256),
+    shifts=st.lists(st.integers(-9, 9), min_size=1, max_size=4),
+)
+@settings(max_examples=40, deadline=None)
+def test_a_place_that_passes_is_never_among_those_that_are_not_looked_at(seed, levels, shifts):
+    noise = np.random.default_rng(seed)
+    target = Target("a/b", (noise.integers(0, levels, (9, 14, 3)) * (255 // (levels - 1))).astype(np.uint8))
+    screen = (noise.integers(0, levels, (80, 120, 3)) * (255 // (levels - 1))).astype(np.uint8)
+    for place, shift in enumerate(shifts):
+        changed = np.clip(target.pixels.astype(int) + shift + noise.integers(-8, 9, (9, 14, 3)), 0, 255)
+        screen[20:29, 28 * place : 28 * place + 14] = changed.astype(np.uint8)
+    likely, whole = _scores_of_likely(screen, target.pixels), _scores(screen, target.pixels)
+    seen = likely > -1
+    assert np.abs(likely[seen] - whole[seen]).max(initial=0) < 1e-3
+    for y, x in np.argwhere(~seen & (whole > THRESHOLD - 0.01)):
+        _, why = _score(screen[y : y + 9, x : x + 14], target.pixels)
+        assert why
+
+
+def test_a_screen_full_of_likely_places_is_looked_at_whole(monkeypatch):
+    screen = screen_of((SAVE.pixels, 20, 30), (SAVE.pixels, 400, 300))
+    one = find_target(screen, SAVE)
+    monkeypatch.setattr("tasks_lib.agents._matching._MOST_GATHERED", 0)
+    assert find_target(screen, SAVE) == one
+    assert len(one.matches) == 2
 
 
 def test_a_level_more_or_less_does_no_harm():
