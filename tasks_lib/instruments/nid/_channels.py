@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,8 +19,11 @@ from tasks_lib.instruments.nid._units import si_unit
 Codes = NDArray[np.signedinteger[Any]]
 
 CODE_TYPES: dict[int, np.dtype[Any]] = {16: np.dtype("<i2"), 32: np.dtype("<i4")}
+# Below this, extent / 2^32 would lose bits to the end of the float's range.
+_TINY = 2.0**-900
 _CHANNEL_KEY = re.compile(r"Gr(0|[1-9]\d{0,5})-Ch(0|[1-9]\d{0,5})", re.ASCII)
 _POINTS_KEY = re.compile(r"LineDim(0|[1-9]\d{0,6})Points", re.ASCII)
+_WAYS = {way.value: way for way in Direction}
 _AS_EXPECTED = {"SaveMode": "Binary", "SaveSign": "Signed", "SaveOrder": "Intel"}
 
 
@@ -54,12 +58,10 @@ class NidChannel:
     x, y : Axis or None
     current_line : int or None
         Row that was scanned last.
-    section : str
+    described : HeaderSection
         The section of the header that describes the channel.
     first_byte : int
         Offset of its block in the file.
-    line_points : tuple of int
-        How many samples of each line were measured, for curves of different length; empty where all were.
     """
 
     name: str
@@ -72,9 +74,8 @@ class NidChannel:
     x: Axis | None
     y: Axis | None
     current_line: int | None
-    section: str
     first_byte: int
-    line_points: tuple[int, ...] = ()
+    described: HeaderSection = field(repr=False)
 
     @property
     def label(self) -> str:
@@ -86,6 +87,12 @@ class NidChannel:
         """Samples in `unit`, shape (lines, points): start + (code + 2^(b-1)) / 2^b · extent for b bits."""
         return decode(self.codes, self.start, self.extent)
 
+    @cached_property
+    def line_points(self) -> tuple[int, ...]:
+        """How many samples of each line were measured, for curves of different length; empty where all were."""
+        lines, points = self.codes.shape
+        return _line_points(self.described, points, lines, self.label)
+
     def byte_of(self, row: int, column: int = 0) -> int:
         """Return the offset in the file of a sample."""
         return self.first_byte + (row * int(self.codes.shape[1]) + column) * int(self.codes.itemsize)
@@ -94,13 +101,16 @@ class NidChannel:
 def decode(codes: Codes, start: float, extent: float) -> Samples:
     """Turn signed codes into values.
 
-    The three roundings come in this order, and no other, so that the values are those of Nanosurf's own reader to the
-    last bit.
+    The product and the sum are each rounded once, in this order, so that the values are those of Nanosurf's own reader
+    to the last bit.
     """
     levels = 2.0 ** (8 * codes.itemsize)
     data: Samples = np.add(codes, levels / 2, dtype=np.float64)
-    data *= 1 / levels  # exact: a power of two
-    data *= extent
+    if extent and abs(extent) < _TINY:
+        data /= levels
+        data *= extent
+    else:
+        data *= extent / levels  # exact: a power of two; the same product, rounded once, in one pass less
     data += start
     return data
 
@@ -135,12 +145,15 @@ def _described(header: NidHeader) -> list[HeaderSection]:
         raise NidError("section [DataSet], which lists the channels, is missing", source=header.source, byte=0)
     dataset = header["DataSet"]
     groups = dataset.integer("GroupCount")
+    counts: dict[int, int] = {}
     found: list[tuple[int, int, str]] = []
     for key in dataset:
         match = _CHANNEL_KEY.fullmatch(key)
         if match:
             group, place = int(match[1]), int(match[2])
-            if group >= groups or place >= dataset.integer(f"Gr{group}-Count"):
+            if group not in counts:
+                counts[group] = dataset.integer(f"Gr{group}-Count") if group < groups else 0
+            if place >= counts[group]:
                 dataset.refuse(key, "is beyond GroupCount or its group's Count")
             found.append((group, place, key))
     if not found:
@@ -182,13 +195,12 @@ def _read(header: NidHeader, section: HeaderSection, content: bytes, offset: int
     codes: Codes = np.frombuffer(content, CODE_TYPES[bits], points * lines, offset).reshape(lines, points)
     power, unit = si_unit(section.text("Dim2Unit"))
     start, extent = section.number("Dim2Min", label, power), section.number("Dim2Range", label, power)
-    if not np.isfinite(abs(start) + abs(extent)):
+    if not math.isfinite(abs(start) + abs(extent)):
         section.refuse("Dim2Range", "range and start add up to infinity", label)
-    ending = frame.rpartition(" ")[2]
     return NidChannel(
         name=name,
         frame=frame,
-        direction=Direction(ending) if ending in tuple(Direction) else None,
+        direction=_WAYS.get(frame.rpartition(" ")[2]),
         unit=unit,
         codes=codes,
         start=start,
@@ -196,9 +208,8 @@ def _read(header: NidHeader, section: HeaderSection, content: bytes, offset: int
         x=_axis(section, "Dim0", label),
         y=_axis(section, "Dim1", label),
         current_line=_current_line(section, lines, label),
-        section=section.name,
         first_byte=offset,
-        line_points=_line_points(section, points, lines, label),
+        described=section,
     )
 
 

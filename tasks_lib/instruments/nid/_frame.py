@@ -80,7 +80,7 @@ def to_frame(source: str, header: NidHeader, channels: Sequence[NidChannel], set
         )
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
-        raise NidError(wrong, source=source, channel=first.label, byte=header.byte_of(first.section)) from None
+        raise NidError(wrong, source=source, channel=first.label, byte=header.byte_of(first.described.name)) from None
     return Frame(
         channels=_channels(scanned),
         scan=scan,

@@ -1,7 +1,7 @@
 """The text in front of the binary blocks.
 
 Python's configparser is not used: it takes ``:`` for ``=``, lower-cases keys, joins indented lines, gives ``[DEFAULT]``
-a meaning, knows no byte offsets, and takes longer than everything else here together.
+a meaning, knows no byte offsets, and takes longer than all the rest of the reading together.
 """
 
 from __future__ import annotations
@@ -19,30 +19,43 @@ MAX_HEADER_LINES = 100_000
 
 
 class NidHeader(Mapping[str, "HeaderSection"]):
-    r"""Sections of the header by name, for example ``DataSet\Parameters\Imaging``."""
+    r"""Sections of the header by name, for example ``DataSet\Parameters\Imaging``.
 
-    def __init__(self, text: str, sections: Mapping[str, Mapping[str, str]], source: str) -> None:
+    The lines of a section are looked at, and a broken one refused, when the section is first asked for. Of the forty
+    sections a reader needs ten.
+    """
+
+    def __init__(self, text: str, source: str) -> None:
         self.source = source
         self._text = text
-        self._sections = sections
+        self._bodies = _bodies(text, source)
+        self._pairs: dict[str, dict[str, str]] = {}
 
     def __getitem__(self, name: str) -> HeaderSection:
-        return HeaderSection(self, name, self._sections[name])
+        return HeaderSection(self, name, self._read(name))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._bodies
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._sections)
+        return iter(self._bodies)
 
     def __len__(self) -> int:
-        return len(self._sections)
+        return len(self._bodies)
 
     def value(self, section: str, key: str) -> HeaderValue | None:
         """Return a typed value, or None where the section or the key is not there."""
-        found = self._sections.get(section)
-        return self[section][key] if found is not None and key in found else None
+        return self[section][key] if section in self and key in self._read(section) else None
 
     def text(self, section: str, key: str) -> str:
         """Return a value as the file has it, without the spaces around it; empty where there is none."""
-        return self._sections.get(section, {}).get(key, "").strip()
+        return self._read(section).get(key, "").strip() if section in self else ""
+
+    def _read(self, name: str) -> dict[str, str]:
+        pairs = self._pairs.get(name)
+        if pairs is None:
+            pairs = self._pairs[name] = _pairs(self._bodies[name], self._text, self.source)
+        return pairs
 
     def byte_of(self, section: str, key: str = "") -> int:
         """Return the offset of a key's line, or of the section's where the key is not there."""
@@ -73,6 +86,9 @@ class HeaderSection(Mapping[str, HeaderValue]):
             return parse_value(self._raw[key])
         except ValueError as error:
             self.refuse(key, str(error))
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._raw
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._raw)
@@ -121,51 +137,76 @@ def parse_header(content: bytes, source: str) -> tuple[NidHeader, int]:
     Raises
     ------
     NidError
-        If there is no marker, the text is not UTF-8, a line is neither ``[section]`` nor ``key=value``, or a section
-        or a key of one section occurs twice.
+        If there is no marker, the text is not UTF-8, or a section occurs twice. When a section is asked for: if one of
+        its lines is not ``key=value``, or a key of it occurs twice.
     """
     end = content.find(MARKER, 0, MAX_HEADER_BYTES + len(MARKER))
     if end < 0:
         searched = min(len(content), MAX_HEADER_BYTES)
         rule = "no line begins with '#!', which ends the header; this is no .nid file, or its header is cut off"
         raise NidError(rule, source=source, byte=searched)
-    raw = content[:end]
+    raw = content[: end + 1]
     if raw.count(b"\n") > MAX_HEADER_LINES:
         raise NidError(f"the header has more than {MAX_HEADER_LINES} lines", source=source, byte=end)
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise NidError("the header is not UTF-8 here", source=source, byte=error.start) from None
-    return NidHeader(text, _sections(text, source), source), end + len(MARKER)
+    return NidHeader(text, source), end + len(MARKER)
 
 
-def _sections(text: str, source: str) -> dict[str, dict[str, str]]:
-    sections: dict[str, dict[str, str]] = {}
-    current: dict[str, str] | None = None
-    lines = text.split("\n")
+def _bodies(text: str, source: str) -> dict[str, str]:
+    """Cut the text into sections; each body holds the lines behind the section's name."""
+    before, *chunks = f"\n{text}".split("\n[")
+    bodies: dict[str, str] = {}
+    for chunk in chunks:
+        line, _, body = chunk.partition("\n")
+        name = line.removesuffix("\r")
+        if name[-1:] != "]" or name[:-1] in bodies:
+            _refuse_first_fault(text, source)
+        bodies[name[:-1]] = body
+    if before.strip("\r\n"):
+        _refuse_first_fault(text, source)
+    return bodies
 
-    def refuse(rule: str, index: int) -> NoReturn:
-        byte = sum(len(one.encode()) + 1 for one in lines[:index])
-        raise NidError(f"{rule} (line {index + 1})", source=source, byte=byte)
 
-    for index, line in enumerate(lines):
-        plain = line.rstrip("\r")
-        if not plain:
-            continue
-        if plain[0] == "[":
-            if plain[-1] != "]":
-                refuse("a section's name is not closed by ']'", index)
-            name = plain[1:-1]
-            if name in sections:
-                refuse(f"section [{name[:80]}] occurs twice", index)
-            current = sections[name] = {}
-            continue
-        key, equals, value = plain.partition("=")
-        if not equals or not key:
-            refuse("a line is neither '[section]' nor 'key=value'", index)
-        if current is None:
-            refuse("a key stands before the first section", index)
-        if key in current:
-            refuse(f"key {key[:80]} occurs twice in its section", index)
-        current[key] = value
-    return sections
+def _pairs(body: str, text: str, source: str) -> dict[str, str]:
+    """Cut the lines of a section; whatever does not fit is looked for, and named, line by line."""
+    lines = [line for line in f"{body}\n".replace("\r\n", "\n").split("\n") if line]
+    try:
+        pairs = dict([line.split("=", 1) for line in lines])
+    except ValueError:
+        _refuse_first_fault(text, source)
+    if len(pairs) != len(lines) or "" in pairs:
+        _refuse_first_fault(text, source)
+    return pairs
+
+
+def _refuse_first_fault(text: str, source: str) -> NoReturn:
+    byte, keys, sections = 0, set[str](), set[str]()
+    rule = "the header cannot be cut into sections"
+    for line in text.split("\n"):
+        plain = line.removesuffix("\r")
+        key, equals, _ = plain.partition("=")
+        if plain.startswith("["):
+            if not plain.endswith("]"):
+                rule = "a section's name is not closed by ']'"
+                break
+            if plain in sections:
+                rule = f"section {plain[:80]} occurs twice"
+                break
+            sections.add(plain)
+            keys.clear()
+        elif plain:
+            if not equals or not key:
+                rule = "a line is neither '[section]' nor 'key=value'"
+                break
+            if not sections:
+                rule = "a key stands before the first section"
+                break
+            if key in keys:
+                rule = f"key {key[:80]} occurs twice in its section"
+                break
+            keys.add(key)
+        byte += len(line.encode()) + 1
+    raise NidError(rule, source=source, byte=min(byte, len(text.encode())))

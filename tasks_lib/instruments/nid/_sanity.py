@@ -92,7 +92,14 @@ def sanity_report(nid: NidFile) -> SanityReport:
     scanned line but bytes of something else. From there the block is followed to its first and last jump, across rows.
     Channels of fewer than 16 samples are not judged for noise. A row is *constant* where all its codes are equal, and
     *saturated* where at least half of them stand at the lowest or highest code.
+
+    Raises
+    ------
+    NidError
+        If a line of the header, in whatever section, is broken.
     """
+    for section in nid.header.values():
+        len(section)
     scanned = images(nid.channels)
     findings: list[Finding] = []
     for channel in scanned:
@@ -140,6 +147,8 @@ def noisy_stretches(codes: Codes) -> list[tuple[int, int]]:
     core = _noisy_windows(level, step)
     if not core.any():
         return []
+    # From the end of a row to the start of the next, a tilted line jumps as well.
+    step[codes.shape[1] - 1 :: codes.shape[1]] = 0.0
     jumps = np.flatnonzero(step > _JUMP)
     stretches = []
     for group in np.split(jumps, np.flatnonzero(np.diff(jumps) > _GAP) + 1):

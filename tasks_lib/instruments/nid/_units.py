@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import lru_cache
 
 _PREFIXES = {"f": -15, "p": -12, "n": -9, "µ": -6, "μ": -6, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9}
 _SYMBOLS = frozenset({"m", "s", "A", "V", "N", "W", "Hz", "Pa", "J", "K", "°", "Ω"})
 
 
+@lru_cache(maxsize=256)
 def si_unit(text: str) -> tuple[int, str]:
     """Split a unit into a power of ten and the unit without its prefix.
 

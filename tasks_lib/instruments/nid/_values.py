@@ -33,19 +33,22 @@ class HeaderValue:
 
 def integer(text: str) -> int:
     """Read an integer of at most 18 digits; Python's ``int`` would also take ``1_0`` and other scripts' digits."""
-    if not _INTEGER.fullmatch(text.strip()):
+    text = text.strip()
+    digits = text[1:] if text[:1] in ("-", "+") else text
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):
         raise ValueError(f"{_shown(text)} is not an integer")
     return int(text)
 
 
 def number(text: str, power: int = 0) -> float:
-    """Read a finite decimal number, times ten to `power`."""
+    """Read a finite decimal number, times ten to `power`; as for integers, only what is plain ASCII decimals."""
     text = text.strip()
-    if not _NUMBER.fullmatch(text):
-        raise ValueError(f"{_shown(text)} is not a finite number")
-    value = scaled(text, power)
+    try:
+        value = scaled(text, power) if text.isascii() and "_" not in text else math.nan
+    except (ValueError, ArithmeticError):
+        value = math.nan
     if not math.isfinite(value):
-        raise ValueError(f"{_shown(text)} is too large for a number")
+        raise ValueError(f"{_shown(text)} is not a finite number")
     return value
 
 

@@ -100,8 +100,8 @@ def _encode(frame: Frame, channel: Channel, low: float, extent: float) -> NDArra
     if beyond.any():
         row, column = np.argwhere(beyond)[0]
         rule = (
-            f"line {row}, sample {column} is {data[row, column]!r}, beyond the range {low!r} to {low + extent!r}; "
-            "give `ranges` that hold it"
+            f"line {row}, sample {column} is {float(data[row, column])!r}, beyond the range {low!r} to "
+            f"{low + extent!r}; give `ranges` that hold it"
         )
         raise NidError(rule, source=frame.source, channel=label)
     levels = np.clip(np.rint(share * _LEVELS), 0, _LEVELS - 1) - _LEVELS / 2

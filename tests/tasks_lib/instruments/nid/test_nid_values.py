@@ -69,7 +69,7 @@ def test_values_of_the_header_get_their_type_and_si_unit(text, value, unit):
     ],
 )  # fmt: skip
 def test_a_value_that_belies_its_type_is_refused(text):
-    with pytest.raises(ValueError, match="is not|neither|too large|values and|none of"):
+    with pytest.raises(ValueError, match=r"is not|neither|too large|values and|none of"):
         parse_value(text)
 
 
