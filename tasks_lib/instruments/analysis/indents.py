@@ -70,9 +70,12 @@ class Indent:
     depth_m : float
         Deepest sample under the reference plane.
     depth_uncertainty_m : float
-        Standard deviation of the reference samples about their plane: roughness, and pile-up that reaches there.
+        Standard deviation of the reference samples about their plane (roughness, pile-up that reaches there), and half
+        the largest difference of the deepest sample to its neighbours (the true tip lies between samples), in
+        quadrature.
     area_m2 : float
-        Projected area at a twentieth of the depth below the reference plane.
+        Projected area at a twentieth of the depth below the reference plane, or at three times the scatter of the
+        reference samples where that is deeper.
     area_over_depth2 : float
         A / h² from the slope of the sections, (d√A / dη)² with η the height over the deepest sample. For a pyramid that
         is A / h² at every depth, and neither a rounded tip nor the place of the samples by it goes into it. Elastic
@@ -179,8 +182,8 @@ def analyse_indent(
     top = outlines[-1]
     return Indent(
         depth_m=depth,
-        depth_uncertainty_m=noise,
-        area_m2=outline_around(flat, apex, -0.05 * depth, (dx, dy)).area,
+        depth_uncertainty_m=math.hypot(noise, _between_samples(flat, apex)),
+        area_m2=outline_around(flat, apex, -max(0.05 * depth, 3 * noise), (dx, dy)).area,
         area_over_depth2=ratio,
         exponent=exponent,
         aspect=aspect,
@@ -193,6 +196,12 @@ def analyse_indent(
         margin=misfits[second] - misfits[nearest],
         misfits=MappingProxyType(misfits),
     )
+
+
+def _between_samples(flat: Samples, apex: tuple[int, int]) -> float:
+    line, column = apex
+    near = flat[max(0, line - 1) : line + 2, max(0, column - 1) : column + 2]
+    return float(np.nanmax(near) - flat[apex]) / 2
 
 
 def _misfit(features: tuple[float, ...], ideal: tuple[float | None, ...]) -> float:

@@ -12,7 +12,7 @@ from tasks_lib.instruments.analysis._field import AnalysisError, Mask, as_image,
 from tasks_lib.instruments.analysis.grains import Grain, segment
 from tasks_lib.instruments.analysis.levelling import PLANE, Levelling, ground_mask, level
 
-#: Distance of neighbouring layers of graphite, c / 2 at room temperature: Trucano and Chen, Nature 258 (1975) 136.
+#: Distance of neighbouring layers of graphite, c / 2 at room temperature: Baskin and Meyer, Phys. Rev. 100 (1955) 544.
 GRAPHENE_LAYER_M = 0.3354e-9
 
 

@@ -108,7 +108,7 @@ def level(z: ArrayLike, levelling: Levelling = PLANE, where: ArrayLike | None = 
 
     Notes
     -----
-    Least-squares levelling is the F-operation of ISO 25178-2:2021, 3.1.5 for a form that is a polynomial.
+    Least-squares levelling is the F-operation of ISO 25178-2:2021 for a form that is a polynomial.
     """
     image = as_image(z)
     keep = usable(image, where)

@@ -75,7 +75,7 @@ def grid_pitch(z: ArrayLike, pixel_m: tuple[float, float]) -> Pitch:
     -----
     The strongest peaks are taken for the fundamentals. That holds for pits, bumps and lines that fill between about a
     fifth and four fifths of the period. Source: Dai, Koenders, Pohlenz, Dziomba, Danzebrink, Meas. Sci. Technol. 16
-    (2005) 1241 (Fourier-transform evaluation of two-dimensional gratings).
+    (2005) 1241 (evaluation of gratings by Fourier transform).
     """
     whole = as_image(z, least=(8, 8))
     dx, dy = pixel_size(pixel_m)

@@ -66,7 +66,7 @@ def two_level_fit(z: ArrayLike, upper: ArrayLike, lower: ArrayLike, *, degree: i
 
     Notes
     -----
-    Sources: ISO 5436-1:2000, 5.1.2 (least squares of two parallel levels, edges left out); Liang and Zeger, Biometrika
+    Sources: ISO 5436-1:2000 (least squares of two parallel levels, edges left out); Liang and Zeger, Biometrika
     73 (1986) 13 (covariance).
     """
     image = as_image(z)
