@@ -101,6 +101,7 @@ def earned(name: str, script: str, folder: Path) -> tuple[int, list[str]]:
 def test_the_domain_has_the_published_size() -> None:
     assert len(TASKS) == 20
     assert sum(loaded.task.points for loaded in TASKS.values()) == 65
+    assert sum(len(loaded.task.criteria) for loaded in TASKS.values()) == 65
     assert Counter(loaded.task.difficulty.value for loaded in TASKS.values()) == {"easy": 13, "medium": 2, "hard": 5}
 
 
