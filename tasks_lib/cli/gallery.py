@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -19,9 +20,7 @@ from tasks_lib.cli.options import (
 )
 from tasks_lib.cli.settings import load_settings
 from tasks_lib.episodes import end_states
-from tasks_lib.reporting import GALLERY_FOLDER, GALLERY_PAGE, gallery_page
-
-_COMMAND = "matassay prove --domain NAME\nmatassay gallery RUN --out docs"
+from tasks_lib.reporting import GALLERY_FOLDER, GALLERY_PAGE, EndState, gallery_page
 
 
 def gallery(
@@ -58,9 +57,15 @@ def gallery(
             path = folder / state.place
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(state.picture)
-        (folder / GALLERY_PAGE).write_text(gallery_page(states, _COMMAND), encoding="utf-8", newline="\n")
+        (folder / GALLERY_PAGE).write_text(gallery_page(states, _commands(states)), encoding="utf-8", newline="\n")
         for path in stale:
             path.unlink()
     size = sum(len(state.picture) for state in states)
     out.print(f"{len(states)} pictures, {size / 1000:.0f} kB: {folder / GALLERY_PAGE}", soft_wrap=True, markup=False)
     raise typer.Exit(Exit.VOID_OR_UNPROVED if unseen or chosen.problems else Exit.DONE)
+
+
+def _commands(states: Sequence[EndState]) -> str:
+    """Return the commands that make the page, for its reader; the run has another name each time."""
+    domains = "".join(f" --domain {domain}" for domain in sorted({state.task.domain for state in states}))
+    return f"matassay prove{domains}\nmatassay gallery RUN{domains} --out docs"

@@ -109,6 +109,7 @@ def test_the_oracles_screens_are_shown_and_nobody_elses(place: Store) -> None:
     page = Path("docs/gallery.md").read_text(encoding="utf-8")
     assert page.index(FIRST) < page.index(SECOND)
     assert CODE not in page
+    assert "matassay prove --domain xps\nmatassay gallery RUN --domain xps --out docs\n" in page
 
 
 def test_the_same_evidence_gives_the_same_bytes_and_what_is_stale_goes(place: Store) -> None:
