@@ -194,7 +194,7 @@ def analyse_indent(
         shape=nearest if misfits[nearest] <= _WORST else None,
         runner_up=second,
         margin=misfits[second] - misfits[nearest],
-        misfits=MappingProxyType(misfits),
+        misfits=misfits,
     )
 
 

@@ -80,9 +80,10 @@ def roughness(
 
     Notes
     -----
-    Source: ISO 25178-2:2021, height parameters (Sa, Sq, Ssk, Sku) and hybrid parameters (Sdq, Sdr). The standard defines Sdq and Sdr for
-    a continuous surface; the discrete forms here are those of Gwyddion (Nečas and Klapetek, Cent. Eur. J. Phys. 10
-    (2012) 181) for the inside of a frame. No S-filter or L-filter is applied: the pixel and the frame are the limits.
+    Source: ISO 25178-2:2021, height parameters (Sa, Sq, Ssk, Sku) and hybrid parameters (Sdq, Sdr). The standard
+    defines Sdq and Sdr for a continuous surface; the discrete forms here are those of Gwyddion (Nečas and Klapetek,
+    Cent. Eur. J. Phys. 10 (2012) 181) for the inside of a frame. No S-filter or L-filter is applied: the pixel and the
+    frame are the limits.
     """
     dx, dy = pixel_size(pixel_m)
     image = as_image(z)

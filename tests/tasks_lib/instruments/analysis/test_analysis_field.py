@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import pickle
 import subprocess
 import sys
 
@@ -10,7 +12,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks_lib.instruments.analysis import AnalysisError
+from tasks_lib.instruments.analysis import (
+    AnalysisError,
+    LateralCalibration,
+    analyse_indent,
+    count_layers,
+    friction,
+    grid_pitch,
+    level,
+    profile,
+    roughness,
+    segment,
+    tilt,
+    trace_retrace_shift,
+    trace_retrace_similarity,
+    two_level_fit,
+)
 from tasks_lib.instruments.analysis._field import as_image, pixel_size, scanned_lines, without_spread
 
 
@@ -34,6 +51,28 @@ def test_the_scanned_lines_are_the_longest_run_of_whole_ones(good):
     assert all(good[rows])
     longest = max(len(run) for run in "".join("x" if one else " " for one in good).split())
     assert rows.stop - rows.start == longest
+
+
+def test_results_can_be_stored_and_sent_to_a_worker():
+    image = np.random.default_rng(0).normal(size=(24, 24))
+    hollow = np.minimum(np.hypot(*np.mgrid[-12:12, -12:12]) - 8, 0)
+    one = (1.0, 1.0)
+    for result in (
+        level(image),
+        tilt(image, one),
+        roughness(image, one),
+        trace_retrace_similarity(image, image),
+        trace_retrace_shift(image, image, 1.0),
+        friction(image, -image).calibrated(LateralCalibration(1e-6, 1e-8, "wedge")),
+        profile(image, one, (1, 1), (9, 9)),
+        two_level_fit(image, image > 0, image <= 0),
+        segment(image, one),
+        count_layers(image, image > 1, image < 0),
+        grid_pitch(image, one),
+        analyse_indent(hollow, one),
+    ):
+        again = pickle.loads(pickle.dumps(result))  # noqa: S301 - our own bytes
+        assert repr(dataclasses.asdict(again)) == repr(dataclasses.asdict(result))
 
 
 @pytest.mark.parametrize("z", [[[1, 2], [3, 4]], np.ones((2, 2), np.int32), np.ones((2, 2), np.float32)])

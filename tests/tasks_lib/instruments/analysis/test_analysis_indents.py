@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.ndimage import gaussian_filter
 
 from tasks_lib.instruments.analysis import AREA_OVER_DEPTH2, AnalysisError, Indenter, analyse_indent
 
@@ -93,6 +94,27 @@ def test_elastic_recovery_pile_up_and_a_stretched_scanner_do_not_change_the_name
     found = analyse_indent(*imprint(shape, turn=0.4, recovery=0.7, pile=0.1, stretch=1.1))
     assert found.shape is shape
     assert found.margin > 6
+
+
+def test_worn_tips_on_imperfect_scanners_are_named_and_where_not_the_margin_says_so():
+    rng = np.random.default_rng(0)
+    right = 0
+    for number in range(60):
+        shape = list(Indenter)[number % 5]
+        z, pixel = imprint(
+            shape,
+            turn=rng.uniform(0, math.pi),
+            recovery=rng.uniform(0.6, 1),
+            pile=rng.uniform(0, 0.2),
+            stretch=rng.uniform(0.9, 1.15),
+            noise=rng.uniform(0, 5e-9),
+            slope=rng.uniform(-0.03, 0.03),
+            at=tuple(rng.uniform(-1e-6, 1e-6, 2)),
+        )
+        found = analyse_indent(gaussian_filter(z, rng.uniform(0.01, 1.5)), pixel)
+        right += found.shape is shape
+        assert found.shape is shape or found.margin < 6
+    assert right >= 58
 
 
 def test_oblong_pixels_and_a_place_off_the_centre():

@@ -35,8 +35,9 @@ def test_a_good_frame_has_no_problem():
 
 @pytest.mark.parametrize("direction", ["up", "down"])
 def test_an_unfinished_frame_is_judged_on_the_lines_it_has(direction):
+    scanned = slice(0, 10) if direction == "up" else slice(6, 16)
     values = np.full((16, 20), -0.9)
-    values[: 10 if direction == "up" else None][slice(None) if direction == "up" else slice(6, None)] = 0.2
+    values[scanned] = 0.2
     found = frame_validity(frame(lines_done=10, direction=direction, deflection_forward=values))
     assert (found.complete, found.unscanned_lines, found.engaged, found.saturated) == (False, 6, True, ())
     assert "6 of 16 lines" in found.problems[0]
