@@ -6,6 +6,7 @@ whether gains make a stable loop. docs/microscope.md holds equations, constants 
 
 from tasks_lib.instruments.twin import samples
 from tasks_lib.instruments.twin._plant import closed_loop_radius
+from tasks_lib.instruments.twin.backend import TwinBackEnd, twin_limits
 from tasks_lib.instruments.twin.errors import TwinError
 from tasks_lib.instruments.twin.microscope import CHANNELS, DYNAMIC, LATERAL, MODES, STATIC, Line, Microscope, Progress
 from tasks_lib.instruments.twin.presets import DRIVE, FLEX, LEVERS, Lever, Preset
@@ -26,7 +27,9 @@ __all__ = [
     "Preset",
     "Progress",
     "Sample",
+    "TwinBackEnd",
     "TwinError",
     "closed_loop_radius",
     "samples",
+    "twin_limits",
 ]
