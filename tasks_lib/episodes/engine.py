@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -16,7 +17,17 @@ from tasks_lib.records.errors import ConfigurationError
 
 Executor = Literal["inline", "deployments"]
 
-EPISODES_AT_ONCE = 2
+
+def episodes_at_once(cores: int) -> int:
+    """Return how many episodes run at once on so many cores: two a core, eight at most.
+
+    An episode on the desktop uses about a quarter of a core and waits for still pixels the rest of its time; a model
+    lets it wait longer. One of scripts alone uses a whole core, and more than one a core gain little there.
+    """
+    return max(2, min(8, 2 * cores))
+
+
+EPISODES_AT_ONCE = episodes_at_once(os.cpu_count() or 1)
 """Where neither the settings nor the command line say how many."""
 
 

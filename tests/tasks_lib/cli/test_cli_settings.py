@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ from typer.testing import CliRunner
 
 from tasks_lib.cli import app
 from tasks_lib.cli.settings import load_settings, settings_file, store_url
-from tasks_lib.episodes import least_free_bytes
+from tasks_lib.episodes import EPISODES_AT_ONCE, least_free_bytes
+from tasks_lib.episodes.engine import episodes_at_once
 from tasks_lib.records.errors import ConfigurationError
 
 
@@ -27,6 +29,12 @@ def _write(text: str) -> None:
 def test_without_a_file_everything_has_a_default() -> None:
     assert settings_file() is None
     assert load_settings().store.url == "artifacts"
+    assert load_settings().run.concurrency == EPISODES_AT_ONCE == episodes_at_once(os.cpu_count() or 1)
+
+
+@pytest.mark.parametrize(("cores", "episodes"), [(1, 2), (2, 4), (3, 6), (4, 8), (64, 8)])
+def test_as_many_episodes_run_at_once_as_the_cores_bear(cores: int, episodes: int) -> None:
+    assert episodes_at_once(cores) == episodes
 
 
 def test_a_file_is_read() -> None:
