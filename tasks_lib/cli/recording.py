@@ -41,6 +41,9 @@ def record(
         Path | None,
         typer.Option("--until-file", metavar="FILE", help="End when this file exists, without a terminal."),
     ] = None,
+    hints: Annotated[
+        bool, typer.Option("--hints/--no-hints", help="The set-up of runs with hints, or that of runs without.")
+    ] = True,
     store: StoreOption = None,
     unsafe_local: Annotated[bool, typer.Option("--unsafe-local", help="Run without bubblewrap.")] = False,
     taskdefs: TaskdefsOption = None,
@@ -63,7 +66,7 @@ def record(
             raise problem.error()
         (loaded,) = chosen.tasks
         machine = settings.machine.model_copy(update={"isolated": settings.machine.isolated and not unsafe_local})
-        manifest = recording_manifest(loaded, chosen.digest, machine)
+        manifest = recording_manifest(loaded, chosen.digest, machine, hints=hints)
         place = folder if folder is not None else _DRAFTS / loaded.id
         files = {stage.id: place / _name(loaded, stage) for stage in recorded_stages(loaded)}
         _check(files, force=force, problems=provider(machine.provider).problems(desktop=True) + viewing_problems())

@@ -80,8 +80,17 @@ class Recording:
     screens: dict[tuple[str, int], bytes] = field(default_factory=dict)
 
 
-def recording_manifest(loaded: LoadedTask, digest: str, machine: MachineSettings) -> RunManifest:
+def recording_manifest(loaded: LoadedTask, digest: str, machine: MachineSettings, *, hints: bool = True) -> RunManifest:
     """Write down the run of a recording.
+
+    Parameters
+    ----------
+    loaded : LoadedTask
+    digest : str
+        Digest of the task set.
+    machine : MachineSettings
+    hints : bool
+        Whether the set-up is that of runs with hints.
 
     Raises
     ------
@@ -98,7 +107,7 @@ def recording_manifest(loaded: LoadedTask, digest: str, machine: MachineSettings
         seed=0,
         machine=machine,
         task_set_digest=digest,
-        settings={"hints": True, "retries": 0, **needs_of([loaded])},
+        settings={"hints": hints, "retries": 0, **needs_of([loaded])},
     )
 
 

@@ -56,7 +56,8 @@ class RecordedFrame(_Told):
     """A screen whose pixels stood still."""
 
     number: int = Field(ge=0)
-    since: float = Field(description="when it came to be so, s on the host's monotonic clock")
+    since: float = Field(description="when it came to be so at the earliest, s on the host's monotonic clock")
+    seen: float = Field(description="when it was first seen so; later than `since` on a host that is busy")
     windows: tuple[WindowState, ...] = ()
 
 

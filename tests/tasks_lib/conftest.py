@@ -111,6 +111,12 @@ class Person:
             with self._changed:
                 self._changed.wait(1.0)
 
+    def find_pointer(self, x: int, y: int) -> None:
+        """Wait until the pointer is drawn at a place of an empty desktop: what was sent before has then arrived."""
+        self.see()
+        with self._changed:
+            assert self._changed.wait_for(lambda: self._image[y : y + 12, x : x + 8, :3].any(), PATIENCE)
+
     def pointer(self, x: int, y: int, buttons: int = 0) -> None:
         self._socket.send(struct.pack(">BBHH", 5, buttons, x, y))
 

@@ -87,7 +87,7 @@ def _needed(
     first = next(index for index, state in enumerate(states) if alike(pixels(state), last, place))
     if first == 0:
         return [], states[0]
-    rest = _place_at(events, states[first].since)
+    rest = _place_at(events, states[first].seen)
     if rest is None or (abs(rest[0] - place[0]) <= _OWN[0] and abs(rest[1] - place[1]) <= _OWN[1]):
         # It looks different because the pointer is on it: how it looks before is what counts.
         return _needed(place, states[:first], events, pixels)

@@ -64,7 +64,8 @@ class Recorder:
         self._stop = threading.Event()
         self._context = self._control.record_create_context(0, [record.AllClients], [_WANTED])
         self._control.sync()
-        self._keep(time.monotonic(), screen.copy())
+        began = time.monotonic()
+        self._keep(began, began, screen.copy())
         self._threads = [
             threading.Thread(target=work, name=name, daemon=True)
             for work, name in ((self._listen, "record events"), (self._watch, "record screens"))
@@ -155,28 +156,31 @@ class Recorder:
         return {"text": text, "key": key}
 
     def _watch(self) -> None:
-        last, looked = zlib.adler32(self._screen.copy()), time.monotonic()
-        since = begun = looked
+        last, looked = self._screen.copy(), time.monotonic()
+        digest = zlib.adler32(last)
+        since = seen = begun = looked
         pending = False
         while not self._stop.wait(_POLL):
             now, pixels = time.monotonic(), self._screen.copy()
-            seen = zlib.adler32(pixels)
             with self._lock:
                 self._flush_motion()
-            if seen != last:
-                # On a host that has no time for us the change may be as old as the last look.
-                last, since = seen, now if now - looked < _LATE else looked
+            if (fresh := zlib.adler32(pixels)) != digest:
+                if pending and now - looked >= _STILL:
+                    self._keep(since, seen, last)  # it may have stood still while we had no time to look
+                # For the same reason the change may be as old as the last look.
+                last, digest, seen = pixels, fresh, now
+                since = now if now - looked < _LATE else looked
                 begun = begun if pending else now
                 pending = True
-            elif pending and now - since >= _STILL:
+            elif pending and now - seen >= _STILL:
                 pending = False
-                self._keep(since, pixels)
+                self._keep(since, seen, last)
             if pending and now - begun >= _RESTLESS:
                 begun = now
-                self._keep(since, pixels)
+                self._keep(since, seen, last)
             looked = now
 
-    def _keep(self, since: float, pixels: bytes) -> None:
+    def _keep(self, since: float, seen: float, pixels: bytes) -> None:
         """Keep a copy of the screen, with the windows of this moment."""
         try:
             windows = [window.as_dict() for window in self._windows.all()]
@@ -190,7 +194,7 @@ class Recorder:
             if len(self._frames) >= MOST_FRAMES:
                 self._fault = f"nobody fetched {MOST_FRAMES} screens of the recording: the later ones are left out"
                 return
-            self._frames.append(({"number": self._frame_count, "since": since, "windows": windows}, png))
+            self._frames.append(({"number": self._frame_count, "since": since, "seen": seen, "windows": windows}, png))
             self._frame_count += 1
 
     def _flush_motion(self) -> None:

@@ -45,7 +45,7 @@ class Story:
         stream = io.BytesIO()
         picture.save(stream, "PNG")
         self.pictures.append(stream.getvalue())
-        self.frames.append(RecordedFrame(number=len(self.frames), since=self.time, windows=windows))
+        self.frames.append(RecordedFrame(number=len(self.frames), since=self.time, seen=self.time, windows=windows))
         return self
 
     def event(self, kind: str, **facts) -> Story:
