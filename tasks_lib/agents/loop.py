@@ -78,6 +78,8 @@ def play(
     ------
     MachineLostError
         If the machine stops answering.
+    ProgramStuckError
+        If a program on the desktop does, once and for all.
     EndpointError
         If a model stops answering, or the time ran out after its failures had eaten a good part of it; a model that
         is merely slow ends as `Ending.SECONDS`.
@@ -94,6 +96,8 @@ def play(
         if step is None:
             return loop.out_of_time(budget)
         on_step(step)
+        if stage.needs_desktop:
+            computer.check_programs()
         if step.decision is Decision.DONE:
             return Ending.DONE
         if step.decision is Decision.FAIL:

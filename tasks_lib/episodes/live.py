@@ -104,6 +104,8 @@ def initialise(work: EpisodeWork, attempt: AttemptFolder, stage: Stage, machine:
     try:
         placed = [_place(machine.computer, path, files[path]) for path in sorted(files)]
         steps = [_set_up(machine.computer, step) for step in stage.setup_for(hints=work.hints)]
+        if steps:
+            machine.computer.check_programs()
     except ActionError as error:
         # To an agent it would be feedback; the set-up is the task's, and it did not reach its state.
         msg = f"the set-up of task {work.task.id}, stage {stage.id}, failed: {error}"

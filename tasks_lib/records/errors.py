@@ -37,6 +37,10 @@ class MachineLostError(MatAssayError):
     """The control server of a machine stopped answering."""
 
 
+class ProgramStuckError(MatAssayError):
+    """A desktop program has stopped for good: it neither takes events nor works."""
+
+
 class EndpointError(MatAssayError):
     """A model endpoint failed for good."""
 
@@ -88,6 +92,7 @@ ERROR_POLICY: tuple[tuple[type[BaseException], Policy], ...] = (
     (ProvisionError, Policy(Verb.RETRY, VoidReason.PROVISION)),
     (InitialiseError, Policy(Verb.RETRY, VoidReason.INITIALISE)),
     (MachineLostError, Policy(Verb.RETRY, VoidReason.MACHINE_LOST)),
+    (ProgramStuckError, Policy(Verb.RETRY, VoidReason.PROGRAM_STUCK)),
     (TransientEndpointError, Policy(Verb.RETRY, VoidReason.ENDPOINT)),
     (EndpointError, Policy(Verb.VOID, VoidReason.ENDPOINT)),
     (TaskError, Policy(Verb.VOID, VoidReason.TASK)),

@@ -31,6 +31,7 @@ class VoidReason(StrEnum):
     PROVISION = "provision"
     INITIALISE = "initialise"
     MACHINE_LOST = "machine lost"
+    PROGRAM_STUCK = "program stuck"
     ENDPOINT = "endpoint"
     TASK = "task"
     EVALUATOR = "evaluator"

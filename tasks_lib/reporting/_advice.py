@@ -10,6 +10,8 @@ ADVICE: dict[VoidReason, str] = {
     VoidReason.INITIALISE: "A program did not reach the state the task starts from. Look at the message, then retry; "
     "if it comes back, prove the task with `matassay prove --task`.",
     VoidReason.MACHINE_LOST: "The machine stopped answering. Check memory and load of the host, then retry.",
+    VoidReason.PROGRAM_STUCK: "A desktop program waited for itself and took no more input. Retry the episode; where it "
+    "comes back, see which release of the program runs.",
     VoidReason.ENDPOINT: "The model endpoint failed. Check its address, key and quota in matassay.toml, then retry.",
     VoidReason.TASK: "The task file cannot be read or has changed since the run began. Run `matassay lint`.",
     VoidReason.EVALUATOR: "The evaluator broke; the agent is not to blame. Mend it, then retry the episode: "

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 
 from tasks_lib.records import Observation, WindowState
-from tasks_lib.records.errors import ActionError
+from tasks_lib.records.errors import ActionError, ProgramStuckError
 from tasks_lib.sandbox._client import ControlClient
 from tasks_lib.sandbox.results import FileEntry, RecordingNews, ScriptResult, Sight
 
@@ -22,6 +22,8 @@ Box = tuple[int, int, int, int]
 SCROLL_NOTCHES = 3  # wheel clicks of one scroll
 # GTK acts on Enter in a dialog, and opens a submenu, up to 250 ms after the key: a shorter quiet is over before.
 QUIET_SECONDS = 0.4
+# A program that blocks on a slow disk is back sooner, one that waits for itself never is.
+STUCK_SECONDS = 20.0
 _QUICK = 15.0  # s for a request that only reads
 _ACTION = 60.0  # s for an action: a long text is typed key by key
 _TRANSFER = 120.0
@@ -100,6 +102,30 @@ class Computer:
     def settle(self, quiet: float = QUIET_SECONDS, limit: float = 5.0) -> float:
         """Wait until the screen has not changed for `quiet` seconds, at most `limit`; return the seconds waited."""
         return float(self._client.post("/settle", limit + _QUICK, {"quiet": quiet, "limit": limit})["seconds"])
+
+    def check_programs(self, seconds: float | None = None) -> None:
+        """See that no program on the desktop has stopped for good; some milliseconds where all answer.
+
+        Parameters
+        ----------
+        seconds : float, optional
+            How long a program must neither answer the window manager nor use the processor, s; by default
+            `STUCK_SECONDS`.
+
+        Raises
+        ------
+        ProgramStuckError
+            If one does; names its windows.
+        """
+        seconds = STUCK_SECONDS if seconds is None else seconds
+        found = self._client.post("/stuck", seconds + 2 * _QUICK, {"seconds": seconds})["windows"]
+        if found:
+            titles = ", ".join(repr(_window(window).title) for window in found)
+            msg = (
+                f"the program of the window {titles} has not answered for {seconds:g} s and does nothing: it waits for "
+                "itself and will not go on; play the episode again"
+            )
+            raise ProgramStuckError(msg)
 
     def digest(self) -> int:
         """Return a checksum of the screen's pixels."""

@@ -66,7 +66,7 @@ class Desktop:
         runtime = Path(settings.runtime)
         self._screen_folder = runtime / "screen"
         self._screen_folder.mkdir(mode=0o700)
-        write_settings(Path(settings.home))
+        write_settings(Path(settings.home), Path(settings.work))
         self._parts: list[Child] = []
         authority = runtime / "xauthority"
         authority.write_bytes(_authority_entry(secrets.token_bytes(16)))

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from .nion import nion_files
+
 _FONT = "DejaVu Sans"
 # The heap is fixed: left alone, the start script of ImageJ takes a share of the host's free memory and shows it.
 _JAVA_HEAP_MB = 1536
@@ -72,7 +74,7 @@ gtk-recent-files-limit=0
 # ImageJ: where its bar opens, pixels; it would else stand where the middle of the screen is.
 _IMAGEJ = "ij.x=16\nij.y=8\n"
 
-# Path below the home folder to content.
+# Path below the home folder to content; Nion Swift's files, which name folders, are made in `nion`.
 FILES: Mapping[str, str] = {
     ".config/fontconfig/fonts.conf": _FONTCONFIG,
     ".config/gtk-3.0/settings.ini": _GTK3,
@@ -81,9 +83,9 @@ FILES: Mapping[str, str] = {
 }
 
 
-def write_settings(home: Path) -> None:
+def write_settings(home: Path, work: Path) -> None:
     """Write the settings of every program into a fresh home folder."""
-    for name, text in FILES.items():
+    for name, text in {**FILES, **nion_files(str(home), str(work))}.items():
         path = home / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")

@@ -42,6 +42,11 @@ class _NewsRequest(BaseModel):
     frames: int = Field(ge=0)
 
 
+class _StuckRequest(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    seconds: float = Field(gt=0, le=120)
+
+
 class _WindowRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
     title: str = Field(max_length=500)
@@ -157,6 +162,11 @@ def _add_desktop(app: Flask, session: Session | None) -> None:
     def settle() -> Response:
         wanted = _SettleRequest.model_validate_json(request.get_data())
         return jsonify(desktop().settle(wanted.quiet, wanted.limit))
+
+    @app.post("/stuck")
+    def stuck() -> Response:
+        wanted = _StuckRequest.model_validate_json(request.get_data())
+        return jsonify(windows=[window.as_dict() for window in desktop().stuck(wanted.seconds)])
 
     @app.post("/action")
     def action() -> Response:

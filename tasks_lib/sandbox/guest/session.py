@@ -24,6 +24,7 @@ from .recorder import Recorder
 from .screen import Screen
 from .settings import GuestSettings
 from .viewer import Viewer
+from .watchdog import Watchdog
 from .windows import Window, Windows
 
 _TAIL_BYTES = 4096
@@ -59,6 +60,7 @@ class Session:
         self.clipboard = Clipboard(name)
         self._programs: list[Child] = []
         self._watcher = Windows(Display(name))
+        self._watchdog = Watchdog(name)
         self._watch_lock = threading.Lock()
         self.viewer = Viewer(self.desktop.environment, children)
         self._recorder: Recorder | None = None
@@ -102,6 +104,11 @@ class Session:
         seconds, still = self.screen.settle(quiet, limit, program.is_busy)
         self.desktop.check()
         return {"seconds": seconds, "still": still}
+
+    def stuck(self, seconds: float) -> list[Window]:
+        """Return a window of each program that for `seconds` neither takes events nor works; see `Watchdog`."""
+        self.desktop.check()
+        return self._watchdog.stuck(seconds)
 
     def wait_for_window(self, title: str, seconds: float) -> Window:
         """Wait for a window; not longer when the program that was started last ends with an error."""

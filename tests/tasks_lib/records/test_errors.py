@@ -21,6 +21,7 @@ WANTED = {
     "MachineLostError": (Verb.RETRY, VoidReason.MACHINE_LOST),
     "MatAssayError": (Verb.VOID, VoidReason.INTERNAL),
     "NoDesktopError": (Verb.VOID, VoidReason.NO_DESKTOP),
+    "ProgramStuckError": (Verb.RETRY, VoidReason.PROGRAM_STUCK),
     "ProvisionError": (Verb.RETRY, VoidReason.PROVISION),
     "StoreError": (Verb.VOID, VoidReason.STORE),
     "TaskError": (Verb.VOID, VoidReason.TASK),

@@ -7,12 +7,13 @@ import os
 import threading
 import venv
 import zipfile
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from tasks_lib.records import MachineSettings
-from tasks_lib.records.errors import ConfigurationError
+from tasks_lib.records.errors import ActionError, ConfigurationError
 from tasks_lib.sandbox import environments, provider
 
 
@@ -71,6 +72,27 @@ def test_a_script_finds_its_packages_and_none_of_the_harness(root: Path, machine
     finally:
         machine.close()
     assert done.stdout.splitlines() == ["1.0 gold", "[]", "read-only"], done.stderr
+
+
+@pytest.mark.desktop
+def test_a_desktop_starts_the_programs_of_its_environment_and_of_no_other(root: Path, machines: None) -> None:
+    problems = provider().problems(desktop=True)
+    if problems:
+        pytest.skip("; ".join(problems))
+    found = environments.find("rocks", root)
+    environments.build(found)
+    program = found.folder / "bin" / "quartzite-viewer"
+    program.write_text(f"#!{found.python}\nimport quartzite\n", encoding="utf-8")
+    program.chmod(0o755)
+    for python, there in ((found.python, True), (None, False)):
+        machine = provider().open(MachineSettings(), desktop=True, python=python)
+        try:
+            assert machine.computer.os.is_installed("quartzite-viewer") is there
+            assert not machine.computer.os.is_installed(f"../bin/{program.name}")
+            with nullcontext() if there else pytest.raises(ActionError, match="quartzite-viewer"):
+                machine.computer.os.open_program("quartzite-viewer")
+        finally:
+            machine.close()
 
 
 def test_comments_do_not_make_another_environment_and_requirements_do(root: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -9,14 +10,17 @@ from pathlib import Path
 import pytest
 
 from tasks_lib.records import MachineSettings
-from tasks_lib.sandbox import provider
+from tasks_lib.sandbox import environments, provider
+from tasks_lib.sandbox.guest.nion import nion_files
 from tasks_lib.sandbox.guest.programs import FILES, program_environment, write_settings
+from tasks_lib.taskdefs import find_root
 
 # Program, title of its main window, and every window that it may show: title and place of the client area.
 STARTS = {
     "fityk": ("Fityk", {"Fityk 1.3.2": None}),
     "gwyddion": ("Gwyddion", {"Gwyddion": (1, 20), "Data Browser": (1082, 495)}),
     "imagej": ("ImageJ", {"ImageJ": (17, 28)}),
+    "nionswift": ("Nion Swift", {"Nion Swift 16.14.0 - micrographs: Workspace": None}),
 }
 # Asks fontconfig as programs do.
 FONTS = (
@@ -28,8 +32,8 @@ FONTS = (
 POINTER = "import Xlib.display\nat = Xlib.display.Display().screen().root.query_pointer()\nprint(at.root_x, at.root_y)"
 
 
-def _start(program: str, title: str):
-    machine = provider("local").open(MachineSettings(), desktop=True)
+def _start(program: str, title: str, python: Path | None):
+    machine = provider("local").open(MachineSettings(), desktop=True, python=python)
     try:
         machine.computer.os.open_program(program)
         machine.computer.wait_for_window(title, 90)
@@ -42,10 +46,16 @@ def _start(program: str, title: str):
 @pytest.mark.desktop
 @pytest.mark.parametrize("program", sorted(STARTS))
 def test_a_program_starts_alike_on_every_machine(program):
-    if shutil.which(program) is None:
+    python = None
+    if program == "nionswift":
+        environment = environments.find(program, find_root())
+        if not environment.is_built:
+            pytest.skip("Nion Swift is not there: matassay environments build nionswift")
+        python = environment.python
+    elif shutil.which(program) is None:
         pytest.skip(f"{program} is not installed: apt-get install {program}")
     title, wanted = STARTS[program]
-    first, second = _start(program, title), _start(program, title)
+    first, second = _start(program, title, python), _start(program, title, python)
     for sight in (first, second):
         places = {window.title: (window.x, window.y) for window in sight.observation.windows}
         assert sorted(places) == sorted(wanted)  # no dialog of a first run, no tip of the day
@@ -75,12 +85,25 @@ def test_the_pointer_waits_at_the_edge():
 
 
 def test_settings_are_written_whole_and_readable(tmp_path: Path):
-    write_settings(tmp_path)
+    write_settings(tmp_path, tmp_path / "work")
     found = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
-    assert found == set(FILES)
-    for name, text in FILES.items():
+    wanted = {**FILES, **nion_files(str(tmp_path), f"{tmp_path}/work")}
+    assert found == set(wanted)
+    for name, text in wanted.items():
         assert (tmp_path / name).read_bytes() == text.encode()
     ET.fromstring(FILES[".config/fontconfig/fonts.conf"].split("\n", 2)[2])  # noqa: S314 - our own text
+
+
+def test_nion_swift_opens_the_project_that_its_profile_names():
+    written = nion_files("/home/u", "/home/u/work")
+    folder = "/home/u/.local/share/Nion/Nion Swift"
+    profile = json.loads(written[".local/share/Nion/Nion Swift/Profile.nsproj"])
+    (reference,) = profile["project_references"]
+    project = json.loads(written[".local/share/Nion/Nion Swift/micrographs.nsproj"])
+    assert reference["uuid"] == profile["last_project_reference"]
+    assert (reference["project_path"], reference["project_uuid"]) == (f"{folder}/micrographs.nsproj", project["uuid"])
+    values = json.loads(written[".config/Nion/Nion Swift/nionswift_appdata.json"])["preference-values"]
+    assert set(values.values()) == {"/home/u/work"}
 
 
 def test_java_is_told_its_home_and_heap():
