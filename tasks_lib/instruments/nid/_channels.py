@@ -55,7 +55,6 @@ class NidChannel:
         A view of the file's bytes, read only.
     start, extent : float
         Value of the lowest code, and how much the whole range of codes spans, in `unit`.
-    x, y : Axis or None
     current_line : int or None
         Row that was scanned last.
     described : HeaderSection
@@ -71,8 +70,6 @@ class NidChannel:
     codes: Codes
     start: float
     extent: float
-    x: Axis | None
-    y: Axis | None
     current_line: int | None
     first_byte: int
     described: HeaderSection = field(repr=False)
@@ -86,6 +83,16 @@ class NidChannel:
     def data(self) -> Samples:
         """Samples in `unit`, shape (lines, points): start + (code + 2^(b-1)) / 2^b · extent for b bits."""
         return decode(self.codes, self.start, self.extent)
+
+    @cached_property
+    def x(self) -> Axis | None:
+        """The axis along a line; None where the file has none."""
+        return _axis(self.described, "Dim0", self.label)
+
+    @cached_property
+    def y(self) -> Axis | None:
+        """The axis across the lines; None where the file has none."""
+        return _axis(self.described, "Dim1", self.label)
 
     @cached_property
     def line_points(self) -> tuple[int, ...]:
@@ -169,7 +176,7 @@ def _described(header: NidHeader) -> list[HeaderSection]:
 
 def _read(header: NidHeader, section: HeaderSection, content: bytes, offset: int) -> NidChannel:
     frame, name = section.text("Frame"), section.text("Dim2Name")
-    label = f"{frame} {name}".strip() or section.name
+    label = f"{frame} {name}".strip()[:80] or section.name
     for key in ("Frame", "Dim2Name"):
         if not section.text(key):
             section.refuse(key, "is missing", label)
@@ -205,8 +212,6 @@ def _read(header: NidHeader, section: HeaderSection, content: bytes, offset: int
         codes=codes,
         start=start,
         extent=extent,
-        x=_axis(section, "Dim0", label),
-        y=_axis(section, "Dim1", label),
         current_line=_current_line(section, lines, label),
         first_byte=offset,
         described=section,

@@ -65,7 +65,13 @@ def use_all_of(content: bytes) -> bool:
         assert channel.data.shape == channel.codes.shape
         assert np.isfinite(channel.data).all()
     assert sum(channel.codes.nbytes for channel in nid.channels) <= len(content)
-    for part in (nid.frame, lambda: sanity_report(nid), lambda: [dict(nid.header[one]) for one in nid.header]):
+    parts = (
+        nid.frame,
+        lambda: sanity_report(nid),
+        lambda: [dict(nid.header[one]) for one in nid.header],
+        lambda: [(one.x, one.y, one.line_points) for one in nid.channels],
+    )
+    for part in parts:
         error = refusal(part)
         assert error is None or error.byte is None or 0 <= error.byte <= len(content)
     return True
