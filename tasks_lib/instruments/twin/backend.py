@@ -28,17 +28,17 @@ MAX_SPEED_M_S = 2e-3
 MAX_FORCE_N = 5e-6
 
 
-def twin_limits(preset: Preset, size_m: float) -> Limits:
-    """Return what a twin with these constants accepts over a sample that is `size_m` wide."""
+def twin_limits(preset: Preset, size_m: tuple[float, float]) -> Limits:
+    """Return what a twin with these constants accepts over a sample of this width and height, in metres."""
     gain = Span(low=0, high=preset.gain_limit)
     spans: dict[Parameter, Span] = {
-        "width_m": Span(low=1e-9, high=size_m),
-        "height_m": Span(low=1e-9, high=size_m),
+        "width_m": Span(low=1e-9, high=max(size_m)),
+        "height_m": Span(low=1e-9, high=max(size_m)),
         "points": Span(low=2, high=4096),
         "lines": Span(low=1, high=4096),
         "time_per_line_s": Span(low=0.01, high=60),
-        "center_x_m": Span(low=-size_m / 2, high=size_m / 2),
-        "center_y_m": Span(low=-size_m / 2, high=size_m / 2),
+        "center_x_m": Span(low=-size_m[0] / 2, high=size_m[0] / 2),
+        "center_y_m": Span(low=-size_m[1] / 2, high=size_m[1] / 2),
         "rotation_deg": Span(low=-180, high=180),
         "slope_x_deg": Span(low=-10, high=10),
         "slope_y_deg": Span(low=-10, high=10),
