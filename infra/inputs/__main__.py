@@ -10,6 +10,7 @@ from pathlib import Path
 from infra.inputs import (
     figures,
     microscopy,
+    microscopy_dm,
     microscopy_fourier,
     microscopy_particles,
     mixed,
@@ -35,7 +36,9 @@ def everything() -> dict[str, bytes]:
         "mixed": mixed.files(),
         "mp": mp.files(),
     }
-    domains["microscopy"] = microscopy.files() | microscopy_particles.files() | microscopy_fourier.files()
+    domains["microscopy"] = (
+        microscopy.files() | microscopy_particles.files() | microscopy_fourier.files() | microscopy_dm.files()
+    )
     domains["pymatgen"] = (
         pymatgen.files()
         | pymatgen_cells.files()
