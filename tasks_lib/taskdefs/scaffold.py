@@ -1,4 +1,4 @@
-"""A new task's folder, whole but for its blanks."""
+"""A new task's folder: a whole task about a sample, or the same with blanks in its place."""
 
 from __future__ import annotations
 
@@ -16,10 +16,17 @@ from pydantic import TypeAdapter, ValidationError
 from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.records.identifiers import Slug
 from tasks_lib.taskdefs._folder import TASK_FILE, sha256
-from tasks_lib.taskdefs.blanks import blanks
+from tasks_lib.taskdefs.blanks import blanks, left_blank, sampled
 
-LIKES = ("xps", "code", "figure", "mixed")
-"""What a new task can be like: a task on Fityk, of scripts, of one figure, or of two stages."""
+LIKES = ("xps", "microscopy", "figure", "mixed", "pymatgen", "mp", "oqmd", "optimade", "code")
+"""What a new task can be like.
+
+A desktop task on Fityk or Gwyddion, one figure, two stages, a script with pymatgen, with a client of one of the
+databases, or with the standard library alone.
+"""
+_OF_DOMAIN = {"figures": "figure"}
+_WHOLE = "A whole task about a sample, which proves as it stands. Make it yours part by part, and prove it again."
+_LEFT = "Fill every <<fill …>>; what stands in several places is filled alike. `matassay lint` names each that is left."
 
 _SLUG: TypeAdapter[str] = TypeAdapter(Slug)
 
@@ -43,7 +50,7 @@ class Scaffold:
     blanks: int
 
 
-def new_task(root: Path, name: str, like: str) -> Scaffold:
+def new_task(root: Path, name: str, like: str | None = None, *, blank: bool = False) -> Scaffold:
     """Write the folder of a new task.
 
     Parameters
@@ -52,13 +59,15 @@ def new_task(root: Path, name: str, like: str) -> Scaffold:
         Root of the task definitions.
     name : str
         ``suite/domain/id``; suite and domain may be new.
-    like : str
-        One of `LIKES`.
+    like : str, optional
+        One of `LIKES`; by default the one that is called as the domain.
+    blank : bool
+        Leave what only the author knows to be filled; by default a sample stands there.
 
     Returns
     -------
     Scaffold
-        It passes lint but for the rule ``unfilled``.
+        It passes lint, but for the rule ``unfilled`` where blanks are left, and a sample proves as it stands.
 
     Raises
     ------
@@ -67,16 +76,21 @@ def new_task(root: Path, name: str, like: str) -> Scaffold:
     OSError
         If the folder cannot be written; nothing is left of it then.
     """
-    if like not in LIKES:
+    if like is not None and like not in LIKES:
         msg = f"there is no scaffold {like!r}: take one of {', '.join(LIKES)}"
         raise ConfigurationError(msg)
-    folder = root.joinpath(*_parts(name, like))
+    parts = _parts(name)
+    like = like or _OF_DOMAIN.get(parts[1], parts[1])
+    if like not in LIKES:
+        msg = f"the domain {parts[1]!r} has no scaffold of its own: say --like {'|'.join(LIKES)}"
+        raise ConfigurationError(msg)
+    folder = root.joinpath(*parts)
     taken = sorted(path.parent for path in root.glob(f"*/*/{folder.name}/{TASK_FILE}"))
     if folder.exists() or folder.is_symlink() or taken:
         there = taken[0] if taken else folder
         msg = f"{there} is there already and is not overwritten: choose another id; an id stands once in the whole set"
         raise ConfigurationError(msg)
-    contents = _contents(like, name)
+    contents = _contents(like, name, blank)
     folder.parent.mkdir(parents=True, exist_ok=True)
     half = Path(tempfile.mkdtemp(prefix=".new-", dir=folder.parent))
     try:
@@ -93,7 +107,7 @@ def new_task(root: Path, name: str, like: str) -> Scaffold:
     return Scaffold(folder, tuple(sorted(contents)), open_)
 
 
-def _parts(name: str, like: str) -> list[str]:
+def _parts(name: str) -> list[str]:
     parts = name.split("/")
     try:
         if len(parts) != 3:
@@ -104,20 +118,22 @@ def _parts(name: str, like: str) -> list[str]:
         what = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
         msg = (
             f"{name!r} is no suite/domain/id ({what}): write lower case letters, digits, '-' and '.', such as "
-            f"`matassay new-task mattoolbench/{like}/my-task --like {like}`"
+            "`matassay new-task mattoolbench/xps/my-task`"
         )
         raise ConfigurationError(msg) from error
 
 
-def _contents(like: str, name: str) -> dict[str, bytes]:
+def _contents(like: str, name: str, blank: bool) -> dict[str, bytes]:
     raw = dict(_walk(package_files("tasks_lib.taskdefs").joinpath("scaffolds", like), ""))
     known = {
         "sha256_" + re.sub(r"\W", "_", path.removeprefix("inputs/")): sha256(data)
         for path, data in raw.items()
         if path.startswith("inputs/")
     }
-    form = Template(raw[TASK_FILE].decode("utf-8")).substitute(known, task=name)
-    return {**raw, TASK_FILE: form.encode("utf-8")}
+    texts = {path: data.decode("utf-8") for path, data in raw.items() if _is_text(path)}
+    texts[TASK_FILE] = Template(texts[TASK_FILE]).substitute(known, task=name, left=_LEFT if blank else _WHOLE)
+    texts = left_blank(texts) if blank else sampled(texts)
+    return {**raw, **{path: text.encode("utf-8") for path, text in texts.items()}}
 
 
 def _walk(folder: Traversable, before: str) -> list[tuple[str, bytes]]:
