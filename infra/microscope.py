@@ -113,9 +113,7 @@ SCENES = (
     Scene(
         "HOPG step",
         "hopg_step_setpoint_0p2V",
-        lambda _: samples.hopg_steps(layers=(2,), direction_deg=10, friction=0.0014).mounted(
-            tilt_x_deg=-1.55, tilt_y_deg=1.6
-        ),
+        lambda _: samples.hopg_steps(layers=(2,), direction_deg=10).mounted(tilt_x_deg=-1.55, tilt_y_deg=1.6),
         ("shift_px", "ssim", "sq_nm", "error_mv", "z_noise_pm", "friction_mv"),
         preset=HOPG_PRESET,
         lever=HOPG_LEVER,

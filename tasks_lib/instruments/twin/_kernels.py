@@ -86,6 +86,7 @@ def sweep(
     height: Array,
     friction: Array,
     spacing: float,
+    lean: float,
     lift: float,
     lift_by_tick: float,
     noise: NDArray[np.float32],
@@ -97,7 +98,8 @@ def sweep(
 ) -> None:
     """Drive the tip over one pass of a line and add what it shows to `sums`, a column by pixel.
 
-    `place` is the tip's place on the profile in units of `spacing`, `pixel` the pixel that a tick counts for or -1.
+    `place` is the tip's place on the profile in units of `spacing`, `pixel` the pixel that a tick counts for or -1;
+    `lean` is the profile's mean slope by mounting, which is no edge.
     """
     z, speed, total, last, slow = state[Z], state[SPEED], state[TOTAL], state[LAST], state[SLOW]
     lever, contact, head = state[LEVER], state[CONTACT] > 0.5, int(state[HEAD])
@@ -133,7 +135,7 @@ def sweep(
         z, speed = actuate(z, speed, ring[head] - behind, k)
         column = pixel[tick]
         if column >= 0:
-            slope = rise / spacing
+            slope = rise / spacing - lean
             load = max(k.spring * bend + k.adhesion, 0.0) if contact else 0.0
             climb = sign * slope
             drag = friction[left] + (k.uphill if climb > 0.0 else k.downhill) * climb * climb

@@ -41,7 +41,7 @@ def path(scan: ScanSettings, preset: Preset) -> Path:
             f"time_per_line_s {scan.time_per_line_s:g} is too short for {scan.points} points: the loop of "
             f"{preset.name} ticks at {preset.sample_rate_hz:g} Hz, so {least:.3g} s at least"
         )
-    if ticks > 10_000_000:
+    if ticks > 2_000_000:
         raise TwinError(f"time_per_line_s {scan.time_per_line_s:g} is too long for the twin: {ticks} ticks by line")
     width, sign = scan.width_m, np.array([[1.0], [-1.0]])
     rising = -over + (1 + 2 * over) * (np.arange(ticks) + 0.5) / ticks
@@ -51,7 +51,7 @@ def path(scan: ScanSettings, preset: Preset) -> Path:
     speed = width * (1 + 2 * over) / scan.time_per_line_s
     lag = speed * preset.lag_s * (1 - 2 * np.exp(-time / preset.lag_s)) if preset.lag_s else 0.0
     x = (share - 0.5) * width - sign * (4 * preset.hysteresis * width * inside * (1 - inside) + lag)
-    spacing = width / np.clip(4 * scan.points, 512, 4096)
+    spacing = width / np.clip(4 * scan.points, 512, max(4096, scan.points))
     low, high = float(x.min()), float(x.max())
     along = low + spacing * np.arange(int(np.ceil((high - low) / spacing)) + 2)
     column = np.floor(share * scan.points).astype(np.int64)

@@ -261,6 +261,7 @@ class Microscope:
         )
         k = loop(p, gains, lever=self.lever, adhesion_n=self.sample.adhesion_n, dynamic=dynamic, target=target)
         foot = tip(self.lever, self.sample, course.spacing)
+        lean = self._lean(scan)[0]
         state, ring = np.zeros(_kernels.STATE), np.zeros(p.dead_time_ticks + 1)
         start = self.progress.clock_s
         for number in range(scan.lines):
@@ -278,7 +279,7 @@ class Microscope:
                 noise = p.deflection_noise_m * chance.standard_normal(ticks, dtype=np.float32)
                 sums = np.zeros((_kernels.SUMS, scan.points))
                 _kernels.sweep(
-                    course.place[pass_], course.pixel[pass_], height, friction, course.spacing, lift,
+                    course.place[pass_], course.pixel[pass_], height, friction, course.spacing, lean, lift,
                     (later - lift) / ticks, noise, 1.0 if way is Direction.FORWARD else -1.0, k, state, ring, sums,
                 )  # fmt: skip
                 touched += float(sums[_kernels.TOUCHED].sum() / sums[_kernels.COUNT].sum()) / 2
@@ -319,12 +320,26 @@ class Microscope:
         height = strip[0].copy() if foot.sharp else _kernels.dilate(strip, foot.heights)
         middle = foot.rows.size // 2
         friction = self.sample.friction(xs[middle], ys[middle])
-        lean_x, lean_y = (np.tan(np.radians(tilt)) for tilt in self.sample.tilt_deg)
-        slope_x, slope_y = np.tan(np.radians(scan.slope_x_deg)), np.tan(np.radians(scan.slope_y_deg))
         line_y = y[middle, 0]
-        height += lean_x * xs[middle] + lean_y * ys[middle] - slope_x * x - slope_y * line_y
+        lean_x, lean_y = self._lean(scan)
+        height += (
+            lean_x * x + lean_y * line_y + self._mount() @ (scan.center_x_m + stray[0], scan.center_y_m + stray[1])
+        )
         height += self.preset.bow_per_m * (x * x + line_y * line_y)
         return height, friction
+
+    def _mount(self) -> Array:
+        """Slope of the mounted sample along its own axes."""
+        return np.tan(np.radians(self.sample.tilt_deg))
+
+    def _lean(self, scan: ScanSettings) -> tuple[float, float]:
+        """Slope of the mounted sample along the scan's axes, less what the scan plane takes out."""
+        turn = np.radians(scan.rotation_deg)
+        along, across = self._mount() @ [[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]
+        return (
+            float(along - np.tan(np.radians(scan.slope_x_deg))),
+            float(across - np.tan(np.radians(scan.slope_y_deg))),
+        )
 
     def _settle(self, state: Array, ring: Array, height: Array, course: Path, k: Loop, at: float) -> None:
         """Put the tip where the loop rests at the first place of the scan."""

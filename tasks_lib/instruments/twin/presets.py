@@ -25,7 +25,7 @@ class Lever:
         Apex paraboloid and the cone that continues it.
     lateral_v_per_n
         Friction signal by lateral force. No header states it: the public files give its product with the coefficient
-        of friction, 0.002 assumed for graphite and 0.3 for glass.
+        of friction, 0.006 assumed for graphite and 0.3 for glass.
     """
 
     name: str

@@ -22,7 +22,7 @@ def hopg_steps(
     width_m: float = 4e-9,
     direction_deg: float = 0.0,
     roughness_m: float = 0.02e-9,
-    friction: float = 0.002,
+    friction: float = 0.006,
     seed: int = 0,
 ) -> Sample:
     """Return a terraced surface; step n goes up (or down) by ``layers[n]`` layers.

@@ -190,7 +190,7 @@ class TestContact:
         assert rise == pytest.approx(sample.truth["step_1_height_m"], rel=1e-4)
         assert frame.data(DEFLECTION)[:, -3:] == pytest.approx(0.2, abs=1e-5)
         bend = (0.2 - DRIVE.free_deflection_v) * DRIVE.sensitivity_m_per_v
-        force = 0.002 * (3.0 * bend + sample.adhesion_n)
+        force = 0.006 * (3.0 * bend + sample.adhesion_n)
         assert lateral[:, -3:].mean() / 2 == pytest.approx(6e4 * force, rel=1e-3)
 
     def test_what_trace_and_retrace_differ_by_on_a_ramp_is_the_lag_of_loop_and_scanner(self):
@@ -309,6 +309,28 @@ class TestTrouble:
         assert falling == pytest.approx(-0.17 * 2000 * 0.1 * 80e-9, rel=0.02)
         assert float(frame.notes["contact_share"]) < 0.8
         assert frame.data(DEFLECTION)[0, wall + 4 : wall + 12] == pytest.approx(0.0, abs=1e-3)
+
+    def test_in_dynamic_mode_the_error_saturates_at_the_free_amplitude(self):
+        sample = samples.calibration_grid(size_m=30e-6, depth_m=400e-9, roughness_m=0.0, edge_m=30e-9)
+        scan = ScanSettings(width_m=8e-6, height_m=1e-7, points=256, lines=2, time_per_line_s=0.5)
+        preset = quiet(FLEX, averaged_share=1.0)
+        frame = Microscope(sample, preset, "Tap190Al-G", seed=0).scan(scan, Gains(p=0, i=500), 70, DYNAMIC)
+        z = frame.data(Z_AXIS)[0]
+        wall = int(np.argmax(np.diff(z) < -0.5e-9))
+        falling = np.diff(z[wall + 6 : wall + 20]) / (0.5 / 256)
+        assert falling == pytest.approx(-0.17 * 500 * 0.3 * 25e-9, rel=0.02)
+        assert frame.data(AMPLITUDE)[0, wall + 6 : wall + 20] == pytest.approx(25 / 80, rel=1e-2)
+        assert frame.data(PHASE)[0, wall + 6 : wall + 20] == pytest.approx(90, abs=10)
+
+    def test_the_friction_of_a_tilted_terrace_is_that_of_a_level_one(self):
+        level, tilted = (
+            Microscope(samples.hopg_steps(roughness_m=0.0).mounted(tilt_x_deg=tilt), quiet(), MULTI, seed=0).scan(
+                STEP.model_copy(update={"rotation_deg": 0.0}), GAINS, 0.2
+            )
+            for tilt in (0.0, 1.5)
+        )
+        friction = [np.median(one.data(FRICTION) - one.data(FRICTION, "backward")) for one in (level, tilted)]
+        assert friction[1] == pytest.approx(friction[0], rel=0.05)
 
     def test_a_surface_out_of_reach_leaves_z_at_the_end_of_its_range(self):
         sample = samples.indent("sphere", size_m=60e-6, depth_m=9e-6, ball_radius_m=20e-6, roughness_m=0.0)
