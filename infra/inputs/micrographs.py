@@ -110,6 +110,14 @@ def tiff(
     return stream.getvalue()
 
 
+def png(picture: NDArray[np.uint8]) -> bytes:
+    """Return a grey PNG picture, which has no calibration."""
+    stream = io.BytesIO()
+    # Not packed: the same bytes whichever zlib Pillow came with.
+    Image.fromarray(picture).save(stream, "PNG", compress_level=0)
+    return stream.getvalue()
+
+
 def gsf(field: Field, pixel: float, title: str, xy_unit: str = "m", z_unit: str = "m") -> bytes:
     """Return a Gwyddion Simple Field: a header of lines, then 32-bit floats of the base units.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from infra.inputs.micrographs import Disc, Field, discs, fringes, gsf, levels, noise, pixels, scattered, tiff
+from infra.inputs.micrographs import Disc, Field, discs, fringes, gsf, levels, noise, pixels, png, scattered, tiff
 
 NM = 1e-9
 
@@ -140,6 +140,12 @@ def gold_profile() -> bytes:
     return "".join(["Distance,Gray_Value\n", *(f"{at * GOLD_PIXEL:.3f},{value:.4f}\n" for at, value in rows)]).encode()
 
 
+def gold_strip() -> bytes:
+    """Return the strip that is averaged as a PNG picture."""
+    x, y, width, height = PROFILE
+    return png(levels(gold_planes(), np.uint8)[y : y + height, x : x + width])
+
+
 def flat_terraces() -> Field:
     """Return heights in metres: four terraces with slightly bent steps, not tilted."""
     x, y = pixels(192, 192)
@@ -210,6 +216,7 @@ def files() -> dict[str, bytes]:
         "catalyst-islands/inputs/islands.gsf": gsf(catalyst_islands(), ISLAND_PIXEL, "Height"),
         "fringe-profile/inputs/gold.tif": tiff(levels(gold_planes(), np.uint8), GOLD_PIXEL),
         "fringe-profile/gold/profile.csv": gold_profile(),
+        "fringe-profile/gold/strip.png": gold_strip(),
         "fft-spots/inputs/planes.gsf": gsf(silicon_planes(), PLANES_PIXEL * NM, "Intensity", z_unit=""),
         "stepped-crystal/inputs/terraces.gsf": gsf(tilted_terraces(), TERRACE_PIXEL, "Height"),
         "jumping-lines/inputs/lines.gsf": gsf(jumping_lines(), LINES_PIXEL, "Height"),

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from PIL import Image
 from scipy import ndimage
+from skimage.metrics import structural_similarity
 
 from infra.inputs import microscopy, microscopy_particles
 from infra.inputs.__main__ import ROOT
@@ -216,6 +217,10 @@ def test_the_profile_is_that_of_its_strip_alone() -> None:
     assert width * microscopy.GOLD_PIXEL / int(np.argmax(power)) == pytest.approx(microscopy.GOLD_111, abs=0.01)
     moved = picture[y + 1 : y + 1 + height, x : x + width].mean(axis=0)
     assert np.abs(moved - gold[:, 1]).max() > 1.0
+    strip = np.asarray(Image.open(io.BytesIO(microscopy.files()["fringe-profile/gold/strip.png"])))
+    assert np.array_equal(strip, picture[y : y + height, x : x + width])
+    lower = structural_similarity(strip.astype(float), picture[y + 1 : y + 1 + height, x : x + width], data_range=255)
+    assert lower == pytest.approx(0.5, abs=0.05)
 
 
 def test_the_spots_of_the_planes_lie_two_over_d_apart() -> None:
@@ -226,6 +231,8 @@ def test_the_spots_of_the_planes_lie_two_over_d_apart() -> None:
     wanted = _wanted("fft-spots", "spot-distance")
     assert wanted == pytest.approx(2e3 / microscopy.SILICON_111, abs=1.0)
     assert apart * 1e3 / (256 * microscopy.PLANES_PIXEL) == pytest.approx(wanted, abs=200.0)
+    down = np.degrees(np.arctan2(int(row) - 128, int(column) - 128))  # Gwyddion counts angles upwards
+    assert any(-down == pytest.approx(angle, abs=3.0) for angle in _wanted("fft-spots", "spot-direction"))
 
 
 def test_lines_aligned_by_medians_differ_from_lines_aligned_by_means() -> None:
@@ -248,6 +255,11 @@ def test_the_terraces_are_steps_of_one_height_before_they_were_tilted() -> None:
     plane = _level(_map("stepped-crystal/inputs/terraces.gsf")) / NM
     plane -= plane.min()
     assert abs(plane[10:180, 160:188].mean() - top) > 0.1
+    allowed = 0.0003  # rise over run
+    along = np.arange(28) * microscopy.TERRACE_PIXEL / NM
+    slopes = [np.polyfit(along, field[10:180, 160:188].mean(axis=0), 1)[0] for field in (flat, plane)]
+    assert abs(slopes[0] - _wanted("stepped-crystal", "terraces-flat")) < allowed / 10
+    assert abs(slopes[1]) > 4 * allowed
 
 
 def test_touching_pairs_hide_particles_from_a_count() -> None:
