@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
@@ -10,6 +10,7 @@ from tasks_lib.instruments.nid._channels import decode
 ANY = st.floats(-1e300, 1e300)
 
 
+@settings(deadline=None)
 @given(
     codes=st.sampled_from(["<i2", "<i4"]).flatmap(lambda kind: npst.arrays(np.dtype(kind), (2, 3))),
     start=st.one_of(ANY, st.floats(-1e-5, 1e-5)),

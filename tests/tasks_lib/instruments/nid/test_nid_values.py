@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks_lib.instruments.nid._units import si_unit
@@ -81,6 +81,7 @@ def test_a_prefix_is_taken_off_where_a_known_symbol_is_left(text, power, unit):
     assert si_unit(text) == (power, unit)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_no_text_does_anything_but_get_a_type_or_a_value_error(text):
     try:
@@ -91,6 +92,7 @@ def test_no_text_does_anything_but_get_a_type_or_a_value_error(text):
     assert all(math.isfinite(one) for one in values if not isinstance(one, str))
 
 
+@settings(deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(["V", "m", "°", "%", "N/m"]))
 def test_the_shortest_decimals_of_a_float_come_back_as_that_float(value, unit):
     read = parse_value(f"D[{value!r}]*[{unit}]")
