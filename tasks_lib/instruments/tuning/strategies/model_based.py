@@ -13,6 +13,7 @@ from tasks_lib.instruments.tuning.search import Generations
 from tasks_lib.instruments.tuning.strategies.sampling import sobol_points
 
 _INITIAL = 10
+_RAMP_STEPS = 6
 _CANDIDATES = 2048
 
 
@@ -61,6 +62,20 @@ def gp_ei(box: GainBox, *, seed: int, budget: int) -> Generations:
     """
     points = list(sobol_points(len(box.free), min(_INITIAL, budget), seed))
     yield from _by_expected_improvement(box, points, seed=seed, budget=budget)
+
+
+def ramp_gp(box: GainBox, *, seed: int, budget: int) -> Generations:
+    """Search as `gp_ei` does, after a ramp of I instead of Sobol points: where an operator would look first.
+
+    Six geometric steps of I between a fifteenth of its range and the top, P at its lowest and D in the middle: the
+    loops of these instruments are integral-dominated, P shrinks the stable range and D widens it.
+    """
+    unit = np.full((_RAMP_STEPS, len(box.free)), 0.5)
+    if (axis := box.axis("i")) is not None:
+        unit[:, axis] = np.geomspace(1 / 15, 1.0, _RAMP_STEPS)
+    if (axis := box.axis("p")) is not None:
+        unit[:, axis] = 0.0
+    yield from _by_expected_improvement(box, list(unit), seed=seed, budget=budget)
 
 
 def _by_expected_improvement(box: GainBox, first: list[Unit], *, seed: int, budget: int) -> Generations:
