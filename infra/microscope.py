@@ -211,13 +211,18 @@ def table(files: Path) -> str:
         ours, theirs = (measure(one, scene.rows, scene.shift_of) for one in (scan_like(scene, real), real))
         cells = []
         for name in names:
-            pair = f"{theirs[name]:.3g} / {ours[name]:.3g}"
+            pair = f"{_three(theirs[name])} / {_three(ours[name])}"
             cells.append(pair if name in scene.checked else f"({pair})")
         lines.append(f"| {scene.name} | " + " | ".join(cells) + " |")
     ours = measure(indent_frame())
-    cells = [f"{INDENT_REAL[name]:.3g} / {ours[name]:.3g}" if name in INDENT_REAL else "" for name in names]
+    cells = [f"{_three(INDENT_REAL[name])} / {_three(ours[name])}" if name in INDENT_REAL else "" for name in names]
     lines.append("| Vickers indent in glass, published figures | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def _three(value: float) -> str:
+    """Write a number with three figures or all of its whole ones."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def draw(files: Path, figure: Path) -> None:

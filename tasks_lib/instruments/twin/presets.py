@@ -154,14 +154,15 @@ DRIVE = Preset(
     sensitivity_m_per_v=382e-9,
     calibration_m_per_v=80e-9,
     free_deflection_v=-0.394,
-    deflection_noise_m=0.05e-9,
+    deflection_noise_m=0.056e-9,
     sensor_noise_m=0.03e-9,
     lateral_noise_v=3.5e-5,
     lag_s=0.55e-3,
     hum_m=0.02e-9,
     hysteresis=1e-4,
     creep=0.001,
-    z_hysteresis_m=0.7e-9,
+    z_hysteresis_m=1.0e-9,
+    z_hysteresis_travel_m=17e-9,
     lateral_offset_v=0.044,
 )
 
