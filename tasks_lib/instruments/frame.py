@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,6 +118,15 @@ class Frame:
     taken_at: datetime | None = None
     source: str = ""
     notes: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Read-only views cannot be sent to another process; what they show can.
+        return self.__dict__ | {"channels": dict(self.channels), "notes": dict(self.notes)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        views = {name: MappingProxyType(state[name]) for name in ("channels", "notes")}
+        for name, value in (state | views).items():
+            object.__setattr__(self, name, value)
 
     @property
     def complete(self) -> bool:
