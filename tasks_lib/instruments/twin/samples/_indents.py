@@ -92,7 +92,7 @@ def indent(
             friction=friction,
         ),
         depth_m * (1 + pile_up) + relief,
-        float(face) * (1.5 + 20 * pile_up) + slope,
+        float(face) * (2.0 + 20 * pile_up) + slope,
         height,
         friction,
     )  # fmt: skip
