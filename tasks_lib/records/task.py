@@ -175,10 +175,6 @@ class Task(Document):
         """Points that can be earned."""
         return sum(criterion.points for criterion in self.criteria)
 
-    def setup_for(self, *, hints: bool) -> tuple[SetupStep, ...]:
-        """Return the set-up steps of a run with hints, or of one without."""
-        return tuple(step for step in self.setup if step.with_hints is None or step.with_hints is hints)
-
     @property
     def needs_desktop(self) -> bool:
         """Whether any stage needs a desktop."""
