@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import ValidationError
 
@@ -20,7 +20,10 @@ from tasks_lib.instruments.protocol.limits import CriticalAction, Limits, Safety
 from tasks_lib.instruments.protocol.state import Change, Event, EventKind, State, Value
 from tasks_lib.records import Json, now
 from tasks_lib.records.errors import LeaseHeldError, MatAssayError
-from tasks_lib.store import HeldLease, Store, acquire
+
+if TYPE_CHECKING:
+    # Loaded when a lease is asked for: the worker beside a microscope runs on Windows, where the store does not.
+    from tasks_lib.store import HeldLease, Store
 
 # Asked before a critical action that the policy names: the action and what it is about, in words.
 Approve = Callable[[CriticalAction, str], bool]
@@ -360,6 +363,8 @@ def open_instrument(back_end: BackEnd, store: Store, *, client: str, **options: 
     LeaseHeldError
         If another client has the instrument.
     """
+    from tasks_lib.store import acquire
+
     with (
         acquire(store, f"instruments/{back_end.name}", seconds=LEASE_SECONDS) as lease,
         Instrument(back_end, client=client, lease=lease, **options) as instrument,
