@@ -6,12 +6,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tasks_lib.episodes import Player, episodes_for, make_manifest, open_run
 from tasks_lib.records import Json, MachineSettings, RunManifest
 from tasks_lib.sandbox import provider
 from tasks_lib.store import Store
 from tasks_lib.taskdefs import load_all
+
+# No test judges by the clock: how long an example takes is a matter of how busy the machine is.
+settings.register_profile("matassay", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("matassay")
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

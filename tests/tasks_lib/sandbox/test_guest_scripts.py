@@ -177,6 +177,7 @@ def test_veusz_draws_from_a_data_file_beside_the_document(code_machine: Machine,
     assert computer.get_file("figure.png").startswith(b"\x89PNG")
     assert computer.get_file("figure.pdf").startswith(b"%PDF")
     broken = computer.run_script("Add('nonsense')\n", "veusz", "figure", seconds=120)
-    assert broken.returncode == 1
+    # Veusz says what is wrong; its Qt now and then crashes on the way out, and that is a failure too.
+    assert broken.returncode != 0
     assert "nonsense" in broken.stderr
     assert not any(entry.path in ("figure.png", "figure.pdf") for entry in computer.list_files())
