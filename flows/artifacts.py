@@ -50,7 +50,8 @@ def cell(value: object) -> str:
     return re.sub(r"([\\`*_\[\]<>|!#&])", lambda found: f"&#{ord(found.group(1))};", text)
 
 
-def _table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """Return a markdown table; its cells arrive as `cell` makes them."""
     names = list(head)
     lines = ["| " + " | ".join(names) + " |", "|" + " --- |" * len(names)]
     lines += ["| " + " | ".join(str(value) for value in row) + " |" for row in rows]
@@ -117,7 +118,7 @@ def run_text(store: Store, summary: RunSummary) -> str:
         f"# Run {summary.run_id}",
         f"Benchmark **{cell(summary.benchmark)}**: {len(summary.episodes)} episodes, {summary.done} done, "
         f"{summary.void} VOID, {summary.pending} not done.",
-        _table(head, rows),
+        table(head, rows),
         f"[Report]({link(folder.report + '/index.html')}) · [summary.json]({link(folder.summary)}) · "
         f"[manifest.json]({link(folder.manifest)})",
     ]
@@ -125,7 +126,7 @@ def run_text(store: Store, summary: RunSummary) -> str:
     if voids:
         lines.append("## VOID episodes\nOpen the red flow run of an episode and press **Retry**.")
         lines.append(
-            _table(
+            table(
                 ("episode", "reason", "message"),
                 ((cell(result.id), cell(result.void_reason), cell(result.message)) for result in voids[:100]),
             )
@@ -171,7 +172,7 @@ def _blob_link(store: Store, blob: BlobRef, name: str) -> str:
 
 
 def _criteria(records: Iterable[CriterionRecord]) -> str:
-    return _table(
+    return table(
         ("criterion", "stage", "kind", "points", "why"),
         (
             (cell(record.id), cell(record.stage), record.kind, f"{record.earned}/{record.points}", cell(record.why))
@@ -199,7 +200,7 @@ def episode_text(work: EpisodeWork, verdict: Verdict, handoffs: Iterable[Handoff
         f"**{verdict.outcome}**: {verdict.earned} of {verdict.points} points. Episode `{work.spec.id}`.",
         _criteria(verdict.criteria),
         "## Handed over",
-        _table(
+        table(
             ("from", "to", "file", "check"),
             (
                 (

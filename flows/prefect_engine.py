@@ -21,6 +21,8 @@ from tasks_lib.store import Store
 
 if TYPE_CHECKING:
     from flows.inline import InlineServer
+    from tasks_lib.instruments.tuning.progress import ScanListener
+    from tasks_lib.instruments.tuning.session_records import TuningResult
 
 
 class PrefectEngine:
@@ -78,6 +80,29 @@ class PrefectEngine:
 
             return asyncio.run(play_remotely(order, listener))
 
+    def tune(self, store_url: str, tuning_id: str, listener: ScanListener | None = None) -> TuningResult:
+        """Do what is missing of the tuning of a microscope whose order is in the store, and return its result.
+
+        Raises
+        ------
+        TuningFailedError
+            If no gains hold; the previous ones are restored.
+        KeyboardInterrupt
+            If the user interrupts; what is done is kept, and the previous gains are restored.
+        """
+        from tasks_lib.instruments.tuning import progress
+
+        self.warm_up()
+        try:
+            environment.apply(environment.settings_for("inline", environment.state()))
+            with (
+                progress.listening(listener) if listener else nullcontext(),
+                _settings(self._server.url if self._server else None, "inline"),
+            ):
+                return asyncio.run(_tune(store_url, tuning_id, alone=self._server is not None))
+        finally:
+            self.cool_down()
+
     def serve(self, order: ServeOrder) -> int:
         """Start database, server, deployments and runners, block until a signal comes; return the exit status."""
         from flows.serving.serve import serve
@@ -131,3 +156,14 @@ async def _play(order: RunOrder, *, alone: bool) -> RunSummary:
     flow = prove if manifest.benchmark == "prove" else benchmark
     state = await flow(**Order.of(order).flow_parameters(), return_state=True)
     return RunSummary.model_validate(await state.aresult(raise_on_failure=False))
+
+
+async def _tune(store_url: str, tuning_id: str, *, alone: bool) -> TuningResult:
+    from flows.afm_pid_tuning import afm_pid_tuning
+    from flows.zombies import crash_all_running
+    from tasks_lib.instruments.tuning.session_records import TuningResult
+
+    if alone:
+        await crash_all_running("the process of this run was killed")
+    state = await afm_pid_tuning(store_url, tuning_id, return_state=True)
+    return TuningResult.model_validate(await state.aresult())

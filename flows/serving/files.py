@@ -59,7 +59,7 @@ def headers_for(path: str, media_type: str, name: str) -> dict[str, str]:
 
 
 class StoreFiles:
-    """The endpoint that reads ``runs/`` and ``blobs/`` of a store."""
+    """The endpoint that reads ``runs/``, ``tunings/`` and ``blobs/`` of a store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -71,7 +71,7 @@ class StoreFiles:
             check_relative_path(path)
         except ValueError:
             return PlainTextResponse("no such file\n", 404)
-        if not path.startswith(("runs/", "blobs/")) or self._leads_out(path):
+        if not path.startswith(("runs/", "tunings/", "blobs/")) or self._leads_out(path):
             return PlainTextResponse("no such file\n", 404)
         try:
             data = await run_in_threadpool(self._store.read_bytes, path)

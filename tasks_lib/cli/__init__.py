@@ -7,6 +7,7 @@ import sys
 import typer
 
 from tasks_lib import __version__
+from tasks_lib.cli.afm import afm_app
 from tasks_lib.cli.auditing import evaluator_audit
 from tasks_lib.cli.console import Exit, lenient_streams, say
 from tasks_lib.cli.databases import databases_app
@@ -61,6 +62,7 @@ app.command()(explain)
 app.command()(gallery)
 app.command()(serve)
 app.add_typer(databases_app, name="databases")
+app.add_typer(afm_app, name="afm")
 app.add_typer(environments_app, name="environments")
 app.command()(doctor)
 

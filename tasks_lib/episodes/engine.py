@@ -9,11 +9,15 @@ import os
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Literal, Protocol, cast
+from typing import TYPE_CHECKING, Literal, Protocol, cast
 
 from tasks_lib.episodes.progress import Listener
 from tasks_lib.records import RunSummary
 from tasks_lib.records.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from tasks_lib.instruments.tuning.progress import ScanListener
+    from tasks_lib.instruments.tuning.session_records import TuningResult
 
 Executor = Literal["inline", "deployments"]
 
@@ -109,6 +113,17 @@ class Engine(Protocol):
         ------
         KeyboardInterrupt
             If the user interrupts; what is done is kept.
+        """
+
+    def tune(self, store_url: str, tuning_id: str, listener: ScanListener | None = None) -> TuningResult:
+        """Do what is missing of the tuning of a microscope whose order is in the store, and return its result.
+
+        Raises
+        ------
+        TuningFailedError
+            If no gains hold; the previous ones are restored.
+        KeyboardInterrupt
+            If the user interrupts; what is done is kept, and the previous gains are restored.
         """
 
     def serve(self, order: ServeOrder) -> int:
