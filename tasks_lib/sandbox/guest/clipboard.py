@@ -215,7 +215,9 @@ class Clipboard:
                 reading.done.set()
 
     def _atom(self, name: str) -> int:
-        return int(self._display.get_atom(name))
+        # A name that is new asks the server: two threads that read its answers at once take each other's.
+        with self._lock:
+            return int(self._display.get_atom(name))
 
 
 def _as_bytes(found: Any) -> bytes:

@@ -89,16 +89,16 @@ class Watchdog:
         for pid in silent:
             readings.setdefault(pid, _reading(pid)).is_busy()
         busy = dict.fromkeys(silent, 0)
-        end, rounds = time.monotonic() + seconds, 0
-        while silent and (left := end - time.monotonic()) > 0:
-            for serial in self._answered(min(_POLL, left)):
+        began, read = time.monotonic(), 0
+        while silent and (now := time.monotonic()) < began + seconds:
+            for serial in self._answered(max(0.0, min(seconds, (read + 1) * _POLL) - (now - began))):
                 silent.pop(asked.get(serial, 0), None)
-            if time.monotonic() < end - left + _POLL:
-                continue  # an answer came early: it is no time to read again
-            rounds += 1
-            for pid in silent:
-                busy[pid] += readings[pid].is_busy()
-        for pid in [pid for pid in silent if busy[pid] >= _BUSY_SHARE * max(1, rounds)]:
+            # Windows that move wake it as answers do: readings keep their own time.
+            if time.monotonic() >= began + (read + 1) * _POLL:
+                read += 1
+                for pid in silent:
+                    busy[pid] += readings[pid].is_busy()
+        for pid in [pid for pid in silent if busy[pid] >= max(1.0, _BUSY_SHARE * read)]:
             del silent[pid]
 
     def _send(self, window: Window) -> int:

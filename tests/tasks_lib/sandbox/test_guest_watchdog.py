@@ -11,7 +11,7 @@ import pytest
 
 from tasks_lib.records import MachineSettings
 from tasks_lib.records.errors import MachineLostError, ProgramStuckError
-from tasks_lib.sandbox import Computer, Machine, environments, provider
+from tasks_lib.sandbox import Computer, Machine, ScriptResult, environments, provider
 from tasks_lib.taskdefs import find_root
 
 # Program and what its window's title contains: GTK 2, GTK 3, Qt 5 and, from an environment, Qt 6.
@@ -93,14 +93,18 @@ def test_a_stopped_program_is_found_and_one_that_goes_on_is_not(computer, progra
 def test_a_silent_program_is_stuck_only_where_it_could_answer_and_does_nothing(machine, protocols, then, stuck):
     computer = machine.computer
 
+    ended: list[ScriptResult] = []
+
     def show() -> None:
         with suppress(MachineLostError):  # its machine ends first
-            computer.run_script(SILENT.format(protocols=protocols, then=then), name="silent", seconds=300)
+            ended.append(computer.run_script(SILENT.format(protocols=protocols, then=then), name="silent", seconds=300))
 
+    computer.settle()  # no real program is up so soon that the window manager is still at its start
     showing = threading.Thread(target=show)
     showing.start()
     try:
         computer.wait_for_window("silent window", 60)
+        assert not ended, ended[0].stderr
         with pytest.raises(ProgramStuckError, match="silent window") if stuck else nullcontext():
             computer.check_programs(1.0)
     finally:
