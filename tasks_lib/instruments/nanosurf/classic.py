@@ -1,0 +1,390 @@
+"""The back end on the object tree of Nanosurf's classic programs (Easyscan 2, C3000, Naio, CoreAFM, CX)."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from tasks_lib.instruments.frame import Z_AXIS, Channel, Direction, Frame, Gains, Samples, ScanSettings
+from tasks_lib.instruments.nanosurf import _vendor
+from tasks_lib.instruments.nid import NidError, read_nid, write_nid
+from tasks_lib.instruments.protocol import (
+    ApproachStatus,
+    InstrumentError,
+    InstrumentLostError,
+    Limits,
+    LineReport,
+    OnLine,
+    State,
+    Value,
+)
+from tasks_lib.records.errors import ConfigurationError
+
+# The program stores numbers in its own steps.
+_TAKEN_WITHIN = 1e-3
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How long the program is given, s.
+
+    `settle` is the time in which a motion shows that it began: until then the status may still be that of the motion
+    before. `line` is what a line may take beyond six times its own time.
+    """
+
+    poll: float = 0.1
+    settle: float = 2.0
+    motion: float = 60.0
+    line: float = 30.0
+    file: float = 15.0
+
+
+class ClassicBackEnd:
+    """A microscope behind `nanosurf.SPM()`. All methods but `stop` belong to the thread that made the object.
+
+    It withdraws the tip at once: a status that says *done* may be that of an approach or of a withdrawal, and only
+    motions ordered here are known.
+
+    Parameters
+    ----------
+    spm : object
+        What ``nanosurf.SPM()`` returned.
+    limits : Limits
+        What the laboratory allows.
+    gallery : Path
+        Folder of this worker alone; the program saves its frames there.
+    com_error : type of Exception
+        ``pywintypes.com_error``.
+    name : str
+        Name of the instrument.
+
+    Raises
+    ------
+    ConfigurationError
+        If no program with the scripting option runs, or it does not know a lever or a mode of the limits.
+    """
+
+    def __init__(
+        self,
+        spm: Any,
+        limits: Limits,
+        gallery: Path,
+        *,
+        com_error: type[Exception],
+        name: str = "nanosurf",
+        timing: Timing | None = None,
+    ) -> None:
+        self._com_error = com_error
+        self._limits, self._name, self._gallery = limits, name, gallery
+        self._timing = timing or Timing()
+        self._stopped = threading.Event()
+        self._tick = threading.Event()
+        self._direction, self._tip = "up", ApproachStatus.WITHDRAWN
+        self._last: str | None = None
+        self._content = b""
+        app = getattr(spm, "application", None)
+        if app is None or getattr(app, "Scan", None) is None:
+            msg = (
+                "no program of Nanosurf with its scripting option runs here: start it, or ask the vendor for the option"
+            )
+            raise ConfigurationError(msg)
+        self._app = app
+        self._levers = {one.name: self._guid(spm, one.name) for one in limits.levers}
+        if unknown := sorted(set(limits.modes) - set(_vendor.MODES)):
+            msg = f"the limits name modes that the program does not have: {unknown}; it has {sorted(_vendor.MODES)}"
+            raise ConfigurationError(msg)
+        gallery.mkdir(parents=True, exist_ok=True)
+        self.withdraw()
+
+    @property
+    def name(self) -> str:
+        """Name of the instrument."""
+        return self._name
+
+    @property
+    def limits(self) -> Limits:
+        """What the laboratory allows."""
+        return self._limits
+
+    def encode(self, frame: Frame) -> bytes:
+        """Return the file that the program saved for the last frame, or one of its lines where it saved none."""
+        return self._content or write_nid(frame)
+
+    def read(self) -> State:
+        """Ask the program for everything."""
+        values = {name: self._get(*place) for name, place in _vendor.PLACES.items() if self._is_there(name)}
+        values["direction"] = self._direction
+        try:
+            scan = {name: values[name] for name in ScanSettings.model_fields if name in values}
+            gains = {name: int(values[name]) if name in values else 0 for name in Gains.model_fields}
+            return State(
+                scan=ScanSettings(**scan),
+                gains=Gains(**gains),
+                setpoint=float(values["setpoint"]),
+                mode=self._mode(int(self._get("OperatingMode", "OperatingMode"))),
+                lever=self._lever(str(self._get("ScanHead", "CantileverByGUID"))),
+                approach=self._approach(),
+                scanning=bool(self._get("Scan", "IsScanning")),
+                last_frame=self._last,
+            )
+        except (ValidationError, TypeError, ValueError, KeyError) as error:
+            msg = f"{self._name} reports what cannot be: {error}"
+            raise InstrumentError(msg) from error
+
+    def write(self, values: Mapping[str, Value]) -> None:
+        """Set parameters, each read back."""
+        for name, value in values.items():
+            if name == "direction":
+                self._direction = str(value)
+            else:
+                self._put(*_vendor.PLACES[name], value)
+
+    def set_mode(self, mode: str) -> None:
+        """Change the mode."""
+        self._put("OperatingMode", "OperatingMode", _vendor.MODES[mode])
+
+    def select_lever(self, name: str) -> None:
+        """Select a lever by the identifier that the program has for it."""
+        with self._talking("select a lever"):
+            self._app.ScanHead.CantileverByGUID = self._levers[name]
+        if (reported := self._lever(str(self._get("ScanHead", "CantileverByGUID")))) != name:
+            msg = f"{self._name} was told the lever {name} and reports {reported}"
+            raise InstrumentError(msg)
+
+    def approach(self, timeout_s: float) -> None:
+        """Approach, and wait until it ended or the time is over."""
+        self._tip = ApproachStatus.APPROACHING
+        self._move("StartApproach", timeout_s)
+        self._tip = self._after_approach()
+
+    def withdraw(self) -> None:
+        """Lift the tip."""
+        self._tip = ApproachStatus.WITHDRAWN
+        self._move("StartWithdraw", self._timing.motion)
+
+    def retract(self) -> None:
+        """Move the tip away by the motor."""
+        self._tip = ApproachStatus.WITHDRAWN
+        self._move("StartRetract", self._timing.motion)
+
+    def stop(self) -> None:
+        """End a scan at the next line; from any thread."""
+        self._stopped.set()
+
+    def scan(self, name: str, on_line: OnLine) -> Frame:
+        """Scan a frame.
+
+        Lines come from the program while it scans. The frame is the file that the program saves: it alone has all
+        channels, with their units, and the header.
+        """
+        state, before = self.read(), set(self._gallery.glob("*.nid"))
+        self._stopped.clear()
+        self._content = b""
+        with self._talking("begin a scan"):
+            self._app.SetGalleryHistoryDirectoryPath(str(self._gallery))
+            self._app.SetGalleryHistoryFilenameMask(f"{name}-[INDEX]")
+        self._put("Scan", "AutoCapture", True)
+        with self._talking("begin a scan"):
+            self._app.Scan.StartFrameUp() if self._direction == "up" else self._app.Scan.StartFrameDown()
+        lines = self._follow(state.scan, on_line)
+        self._last = name
+        saved = self._saved(before)
+        if saved is not None:
+            self._content, frame = saved
+            return frame
+        if len(lines) == state.scan.lines:
+            msg = f"{self._name} scanned {name} and saved no file in {self._gallery} within {self._timing.file:g} s"
+            raise InstrumentError(msg)
+        return self._of_lines(name, state, lines)
+
+    # ------------------------------------------------------------------ a scan
+
+    def _follow(self, scan: ScanSettings, on_line: OnLine) -> list[LineReport]:
+        """Report lines as they are done; returns when the program does not scan any more."""
+        lines: list[LineReport] = []
+        last_line = time.monotonic()
+        try:
+            while True:
+                running = bool(self._get("Scan", "IsScanning"))
+                current = int(self._get("Scan", "Currentline"))
+                # The current line is still being scanned while the scan runs.
+                done = (current if self._direction == "up" else scan.lines - 1 - current) + (not running)
+                while len(lines) < min(done, scan.lines):
+                    lines.append(self._line(scan, len(lines)))
+                    last_line = time.monotonic()
+                    if not on_line(lines[-1]) or self._stopped.is_set():
+                        return lines
+                if not running:
+                    return lines
+                if self._stopped.is_set():
+                    return lines
+                if (silent := time.monotonic() - last_line) > self._timing.line + 6 * 2 * scan.time_per_line_s:
+                    msg = f"{self._name} has scanned no line for {silent:.0f} s: the scan was stopped"
+                    raise InstrumentError(msg)
+                self._tick.wait(self._timing.poll)
+        finally:
+            self._end_scan()
+
+    def _end_scan(self) -> None:
+        if not self._get("Scan", "IsScanning"):
+            return
+        with self._talking("stop a scan"):
+            self._app.Scan.Stop()
+        end = time.monotonic() + self._timing.motion
+        while self._get("Scan", "IsScanning"):
+            if time.monotonic() > end:
+                limit = self._timing.motion
+                msg = f"{self._name} still scans {limit:g} s after it was told to stop: stop it by hand"
+                raise InstrumentLostError(msg)
+            self._tick.wait(self._timing.poll)
+
+    def _line(self, scan: ScanSettings, index: int) -> LineReport:
+        row = index if self._direction == "up" else scan.lines - 1 - index
+        groups = (_vendor.FORWARD, _vendor.BACKWARD)
+        return LineReport(index, *(self._heights(group, row, scan.points) for group in groups))
+
+    def _heights(self, group: int, row: int, points: int) -> Samples:
+        with self._talking(f"read line {row}"):
+            text = str(self._app.Scan.GetLine(group, _vendor.TOPOGRAPHY, row, _vendor.RAW, _vendor.PHYSICAL))
+        try:
+            # Where Windows writes numbers with a comma, the program does so too.
+            values = np.array([float(one.replace(",", ".")) for one in text.split(";")])
+        except ValueError as error:
+            msg = f"{self._name} gave a line {row} that holds no numbers: {error}"
+            raise InstrumentError(msg) from error
+        if values.size != points or not np.isfinite(values).all():
+            msg = f"{self._name} gave a line {row} of {values.size} numbers, not {points} finite ones"
+            raise InstrumentError(msg)
+        return values
+
+    def _saved(self, before: set[Path]) -> tuple[bytes, Frame] | None:
+        """Wait for the one new file of the gallery, whole."""
+        end, trouble = time.monotonic() + self._timing.file, ""
+        while True:
+            new = sorted(set(self._gallery.glob("*.nid")) - before)
+            if len(new) > 1:
+                msg = f"{len(new)} files came into {self._gallery} in one scan: let nothing else save there"
+                raise InstrumentError(msg)
+            if new:
+                try:
+                    content = new[0].read_bytes()
+                    return content, read_nid(content, name=new[0].name).frame()
+                except (NidError, OSError) as error:  # still being written
+                    trouble = str(error)
+            if time.monotonic() > end:
+                if trouble:
+                    msg = f"{self._name} saved a file that cannot be read: {trouble}"
+                    raise InstrumentError(msg)
+                return None
+            self._tick.wait(self._timing.poll)
+
+    def _of_lines(self, name: str, state: State, lines: list[LineReport]) -> Frame:
+        """Make the frame of a stopped scan that the program did not save: heights alone."""
+        if not lines:
+            msg = f"{self._name} stopped {name} before its first line"
+            raise InstrumentError(msg)
+        scan = state.scan
+        channels = {}
+        for way in Direction:
+            data = np.full((scan.lines, scan.points), np.nan)
+            for line in lines:
+                row = line.index if scan.direction == "up" else scan.lines - 1 - line.index
+                data[row] = line.forward if way is Direction.FORWARD else line.backward
+            channels[Z_AXIS, way] = Channel(Z_AXIS, way, "m", data)
+        return Frame(
+            channels=MappingProxyType(channels), scan=scan, gains=state.gains, setpoint=state.setpoint,
+            mode=state.mode, lever=state.lever, lines_done=len(lines), engaged=state.engaged, source=name,
+            notes=MappingProxyType({"source": "lines read while scanning; the program saved no file"}),
+        )  # fmt: skip
+
+    # ------------------------------------------------------------------ motions
+
+    def _move(self, order: str, seconds: float) -> None:
+        with self._talking(order):
+            getattr(self._app.Approach, order)()
+        begun = time.monotonic()
+        moved = False
+        while True:
+            moving = self._status() in _vendor.MOVING
+            moved = moved or moving
+            passed = time.monotonic() - begun
+            if not moving and (moved or passed >= self._timing.settle):
+                return
+            if passed > seconds:
+                return
+            self._tick.wait(self._timing.poll)
+
+    def _after_approach(self) -> ApproachStatus:
+        status = self._status()
+        if status is _vendor.Status.DONE:
+            return ApproachStatus.ENGAGED
+        return ApproachStatus.APPROACHING if status in _vendor.MOVING else ApproachStatus.FAILED
+
+    def _approach(self) -> ApproachStatus:
+        """Say where the tip is: engaged only while the program still says that the approach ordered here is done."""
+        if self._tip is ApproachStatus.WITHDRAWN:
+            return self._tip
+        return self._after_approach()
+
+    def _status(self) -> _vendor.Status | None:
+        number = int(self._get("Approach", "Status"))
+        return _vendor.Status(number) if number in _vendor.Status.__members__.values() else None
+
+    # ------------------------------------------------------------------ single values
+
+    def _is_there(self, name: str) -> bool:
+        # P and D are missing where the limits have no span for them.
+        return name not in Gains.model_fields or name in self._limits.spans
+
+    def _get(self, place: str, attribute: str) -> Any:
+        with self._talking(f"read {place}.{attribute}"):
+            return getattr(getattr(self._app, place), attribute)
+
+    def _put(self, place: str, attribute: str, value: Value) -> None:
+        # A wrapper may grow an attribute that the program does not have, and then reads it back: it is read first.
+        self._get(place, attribute)
+        with self._talking(f"set {place}.{attribute} = {value!r}"):
+            setattr(getattr(self._app, place), attribute, value)
+        reported = self._get(place, attribute)
+        if not math.isclose(float(reported), float(value), rel_tol=_TAKEN_WITHIN, abs_tol=1e-12):
+            msg = f"{self._name} was told {place}.{attribute} = {value!r} and reports {reported!r}"
+            raise InstrumentError(msg)
+
+    @contextmanager
+    def _talking(self, what: str) -> Iterator[None]:
+        """Turn what the program raises into our errors."""
+        try:
+            yield
+        except self._com_error as error:
+            number = error.args[0] if error.args else None
+            if number in _vendor.GONE:
+                msg = f"the program of {self._name} is gone ({error}): start it again, then this worker"
+                raise InstrumentLostError(msg) from error
+            msg = f"{self._name} did not {what}: {error}"
+            raise InstrumentError(msg) from error
+        except (AttributeError, TypeError, ValueError) as error:
+            msg = f"the program of {self._name} cannot {what}: {error}"
+            raise InstrumentError(msg) from error
+
+    def _mode(self, number: int) -> str:
+        return next((name for name, one in _vendor.MODES.items() if one == number), f"mode {number}")
+
+    def _lever(self, guid: str) -> str:
+        return next((name for name, one in self._levers.items() if one.lower() == guid.lower()), guid)
+
+    def _guid(self, spm: Any, name: str) -> str:
+        guid = getattr(getattr(spm, "CantileverGUID", None), _vendor.lever_attribute(name), None)
+        if not isinstance(guid, str):
+            msg = f"the program knows no lever {name}: name one of its CantileverGUID in the limits"
+            raise ConfigurationError(msg)
+        return guid
