@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -17,6 +15,7 @@ from pydantic import ValidationError
 
 from tasks_lib.instruments.frame import Z_AXIS, Channel, Direction, Frame, Gains, Samples, ScanSettings
 from tasks_lib.instruments.nanosurf import _vendor
+from tasks_lib.instruments.nanosurf._objects import VendorObjects
 from tasks_lib.instruments.nid import NidError, read_nid, write_nid
 from tasks_lib.instruments.protocol import (
     ApproachStatus,
@@ -29,9 +28,6 @@ from tasks_lib.instruments.protocol import (
     Value,
 )
 from tasks_lib.records.errors import ConfigurationError
-
-# The program stores numbers in its own steps.
-_TAKEN_WITHIN = 1e-3
 
 
 @dataclass(frozen=True)
@@ -84,7 +80,6 @@ class ClassicBackEnd:
         name: str = "nanosurf",
         timing: Timing | None = None,
     ) -> None:
-        self._com_error = com_error
         self._limits, self._name, self._gallery = limits, name, gallery
         self._timing = timing or Timing()
         self._stopped = threading.Event()
@@ -98,7 +93,7 @@ class ClassicBackEnd:
                 "no program of Nanosurf with its scripting option runs here: start it, or ask the vendor for the option"
             )
             raise ConfigurationError(msg)
-        self._app = app
+        self._objects = VendorObjects(app, com_error, name)
         self._levers = {one.name: self._guid(spm, one.name) for one in limits.levers}
         if unknown := sorted(set(limits.modes) - set(_vendor.MODES)):
             msg = f"the limits name modes that the program does not have: {unknown}; it has {sorted(_vendor.MODES)}"
@@ -122,7 +117,7 @@ class ClassicBackEnd:
 
     def read(self) -> State:
         """Ask the program for everything."""
-        values = {name: self._get(*place) for name, place in _vendor.PLACES.items() if self._is_there(name)}
+        values = {name: self._objects.get(*place) for name, place in _vendor.PLACES.items() if self._is_there(name)}
         values["direction"] = self._direction
         try:
             scan = {name: values[name] for name in ScanSettings.model_fields if name in values}
@@ -131,10 +126,10 @@ class ClassicBackEnd:
                 scan=ScanSettings(**scan),
                 gains=Gains(**gains),
                 setpoint=float(values["setpoint"]),
-                mode=self._mode(int(self._get("OperatingMode", "OperatingMode"))),
-                lever=self._lever(str(self._get("ScanHead", "CantileverByGUID"))),
+                mode=self._mode(int(self._objects.get("OperatingMode", "OperatingMode"))),
+                lever=self._lever(str(self._objects.get("ScanHead", "CantileverByGUID"))),
                 approach=self._approach(),
-                scanning=bool(self._get("Scan", "IsScanning")),
+                scanning=bool(self._objects.get("Scan", "IsScanning")),
                 last_frame=self._last,
             )
         except (ValidationError, TypeError, ValueError, KeyError) as error:
@@ -147,17 +142,16 @@ class ClassicBackEnd:
             if name == "direction":
                 self._direction = str(value)
             else:
-                self._put(*_vendor.PLACES[name], value)
+                self._objects.put(*_vendor.PLACES[name], value)
 
     def set_mode(self, mode: str) -> None:
         """Change the mode."""
-        self._put("OperatingMode", "OperatingMode", _vendor.MODES[mode])
+        self._objects.put("OperatingMode", "OperatingMode", _vendor.MODES[mode])
 
     def select_lever(self, name: str) -> None:
         """Select a lever by the identifier that the program has for it."""
-        with self._talking("select a lever"):
-            self._app.ScanHead.CantileverByGUID = self._levers[name]
-        if (reported := self._lever(str(self._get("ScanHead", "CantileverByGUID")))) != name:
+        self._objects.put_text("ScanHead", "CantileverByGUID", self._levers[name])
+        if (reported := self._lever(str(self._objects.get("ScanHead", "CantileverByGUID")))) != name:
             msg = f"{self._name} was told the lever {name} and reports {reported}"
             raise InstrumentError(msg)
 
@@ -190,12 +184,10 @@ class ClassicBackEnd:
         state, before = self.read(), set(self._gallery.glob("*.nid"))
         self._stopped.clear()
         self._content = b""
-        with self._talking("begin a scan"):
-            self._app.SetGalleryHistoryDirectoryPath(str(self._gallery))
-            self._app.SetGalleryHistoryFilenameMask(f"{name}-[INDEX]")
-        self._put("Scan", "AutoCapture", True)
-        with self._talking("begin a scan"):
-            self._app.Scan.StartFrameUp() if self._direction == "up" else self._app.Scan.StartFrameDown()
+        self._objects.call("", "SetGalleryHistoryDirectoryPath", str(self._gallery))
+        self._objects.call("", "SetGalleryHistoryFilenameMask", f"{name}-[INDEX]")
+        self._objects.put("Scan", "AutoCapture", True)
+        self._objects.call("Scan", "StartFrameUp" if self._direction == "up" else "StartFrameDown")
         lines = self._follow(state.scan, on_line)
         self._last = name
         saved = self._saved(before)
@@ -215,8 +207,8 @@ class ClassicBackEnd:
         last_line = time.monotonic()
         try:
             while True:
-                running = bool(self._get("Scan", "IsScanning"))
-                current = int(self._get("Scan", "Currentline"))
+                running = bool(self._objects.get("Scan", "IsScanning"))
+                current = int(self._objects.get("Scan", "Currentline"))
                 # The current line is still being scanned while the scan runs.
                 done = (current if self._direction == "up" else scan.lines - 1 - current) + (not running)
                 while len(lines) < min(done, scan.lines):
@@ -236,12 +228,11 @@ class ClassicBackEnd:
             self._end_scan()
 
     def _end_scan(self) -> None:
-        if not self._get("Scan", "IsScanning"):
+        if not self._objects.get("Scan", "IsScanning"):
             return
-        with self._talking("stop a scan"):
-            self._app.Scan.Stop()
+        self._objects.call("Scan", "Stop")
         end = time.monotonic() + self._timing.motion
-        while self._get("Scan", "IsScanning"):
+        while self._objects.get("Scan", "IsScanning"):
             if time.monotonic() > end:
                 limit = self._timing.motion
                 msg = f"{self._name} still scans {limit:g} s after it was told to stop: stop it by hand"
@@ -254,8 +245,8 @@ class ClassicBackEnd:
         return LineReport(index, *(self._heights(group, row, scan.points) for group in groups))
 
     def _heights(self, group: int, row: int, points: int) -> Samples:
-        with self._talking(f"read line {row}"):
-            text = str(self._app.Scan.GetLine(group, _vendor.TOPOGRAPHY, row, _vendor.RAW, _vendor.PHYSICAL))
+        how = (_vendor.RAW, _vendor.PHYSICAL)
+        text = str(self._objects.call("Scan", "GetLine", group, _vendor.TOPOGRAPHY, row, *how))
         try:
             # Where Windows writes numbers with a comma, the program does so too.
             values = np.array([float(one.replace(",", ".")) for one in text.split(";")])
@@ -310,8 +301,7 @@ class ClassicBackEnd:
     # ------------------------------------------------------------------ motions
 
     def _move(self, order: str, seconds: float) -> None:
-        with self._talking(order):
-            getattr(self._app.Approach, order)()
+        self._objects.call("Approach", order)
         begun = time.monotonic()
         moved = False
         while True:
@@ -337,7 +327,7 @@ class ClassicBackEnd:
         return self._after_approach()
 
     def _status(self) -> _vendor.Status | None:
-        number = int(self._get("Approach", "Status"))
+        number = int(self._objects.get("Approach", "Status"))
         return _vendor.Status(number) if number in _vendor.Status.__members__.values() else None
 
     # ------------------------------------------------------------------ single values
@@ -345,36 +335,6 @@ class ClassicBackEnd:
     def _is_there(self, name: str) -> bool:
         # P and D are missing where the limits have no span for them.
         return name not in Gains.model_fields or name in self._limits.spans
-
-    def _get(self, place: str, attribute: str) -> Any:
-        with self._talking(f"read {place}.{attribute}"):
-            return getattr(getattr(self._app, place), attribute)
-
-    def _put(self, place: str, attribute: str, value: Value) -> None:
-        # A wrapper may grow an attribute that the program does not have, and then reads it back: it is read first.
-        self._get(place, attribute)
-        with self._talking(f"set {place}.{attribute} = {value!r}"):
-            setattr(getattr(self._app, place), attribute, value)
-        reported = self._get(place, attribute)
-        if not math.isclose(float(reported), float(value), rel_tol=_TAKEN_WITHIN, abs_tol=1e-12):
-            msg = f"{self._name} was told {place}.{attribute} = {value!r} and reports {reported!r}"
-            raise InstrumentError(msg)
-
-    @contextmanager
-    def _talking(self, what: str) -> Iterator[None]:
-        """Turn what the program raises into our errors."""
-        try:
-            yield
-        except self._com_error as error:
-            number = error.args[0] if error.args else None
-            if number in _vendor.GONE:
-                msg = f"the program of {self._name} is gone ({error}): start it again, then this worker"
-                raise InstrumentLostError(msg) from error
-            msg = f"{self._name} did not {what}: {error}"
-            raise InstrumentError(msg) from error
-        except (AttributeError, TypeError, ValueError) as error:
-            msg = f"the program of {self._name} cannot {what}: {error}"
-            raise InstrumentError(msg) from error
 
     def _mode(self, number: int) -> str:
         return next((name for name, one in _vendor.MODES.items() if one == number), f"mode {number}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -269,6 +269,9 @@ class Desk:
                 if not cancelled:
                     self._stuck = future  # type: ignore[assignment]
             msg = f"{self._facts.name} did not answer within {limit:g} s when it was asked for {what}"
+            raise InstrumentLostError(msg) from error
+        except CancelledError as error:
+            msg = f"{self._facts.name} was closed before it was asked for {what}"
             raise InstrumentLostError(msg) from error
         if isinstance(result, State):
             self._last = result

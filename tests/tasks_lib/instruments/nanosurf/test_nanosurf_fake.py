@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from tasks_lib.instruments.frame import Z_AXIS
+from tasks_lib.instruments.frame import Z_AXIS, Gains
 from tasks_lib.instruments.nanosurf import Desk, fake
 from tasks_lib.instruments.nanosurf.fake.nanosurf import SPM, Spm, com_error
-from tasks_lib.instruments.nid import read_nid
-from tasks_lib.instruments.protocol import EventKind
+from tasks_lib.instruments.nid import read_nid, write_nid
+from tasks_lib.instruments.protocol import CriticalAction, EventKind, Instrument, SafetyPolicy
+from tasks_lib.instruments.replay import ReplayBackEnd
 
-from .conftest import GatedTwin
+from .conftest import SCAN, GatedTwin
 
 
 @pytest.fixture
@@ -206,3 +210,67 @@ def test_the_files_for_a_machine_stand_alone() -> None:
     files = fake.files()
     assert {"nanosurf/__init__.py", "pywintypes.py", "pythoncom.py"} <= set(files)
     assert not any(b"tasks_lib" in content or b"import numpy" in content for content in files.values())
+
+
+def test_a_person_is_asked_before_what_can_harm(twin: GatedTwin) -> None:
+    asked: list[str] = []
+    policy = SafetyPolicy(needs_approval=frozenset(CriticalAction))
+    guard = Instrument(twin, client="agent", policy=policy, approve=lambda _, words: bool(asked.append(words)))
+    desk = Desk(guard)
+    app = fake.connect(desk).application
+    orders = {
+        "bring the tip": lambda: app.Approach.StartApproach(),
+        "select the lever": lambda: setattr(app.ScanHead, "CantileverByGUID", Spm.CantileverGUID.Multi75Al_G),
+        "change the operating mode": lambda: setattr(app.OperatingMode, "OperatingMode", 2),
+    }
+    for words, order in orders.items():
+        with pytest.raises(com_error, match="not approved"):
+            order()
+        assert words in asked[-1]
+    assert not twin.read().engaged
+    desk.close()
+
+
+def test_recordings_are_driven_like_a_microscope(twin: GatedTwin, tmp_path: Path) -> None:
+    root = tmp_path / "recorded"
+    root.mkdir()
+    frames = [twin.microscope.scan(SCAN, Gains(p=50, i=i), 0.3) for i in (1000, 2000)]
+    for number, frame in enumerate(frames):
+        (root / f"{number}.nid").write_bytes(write_nid(frame))
+    desk = Desk(Instrument(ReplayBackEnd(root, order="settings"), client="agent"))
+    app = fake.connect(desk).application
+    app.SetGalleryHistoryDirectoryPath(str(tmp_path))
+    app.ZController.IGain = 2000
+    with pytest.raises(com_error, match="no recording has i = 1500"):
+        app.ZController.IGain = 1500
+    app.Approach.StartApproach()
+    app.Scan.StartFrameUp()
+    wait(app.Scan)
+    served = read_nid(tmp_path / "Image00001.nid").frame()
+    step = 32 * np.abs(frames[1].data(Z_AXIS)).max() / 2**32
+    np.testing.assert_allclose(served.data(Z_AXIS), frames[1].data(Z_AXIS), rtol=0, atol=step)
+    desk.close()
+
+
+SETTINGS = [("Scan", name) for name in (
+    "ImageWidth", "ImageHeight", "Scantime", "Points", "Lines", "CenterPosX", "CenterPosY", "SlopeX", "SlopeY",
+    "Rotation", "Overscan",
+)] + [("ZController", name) for name in ("SetPoint", "PGain", "IGain", "DGain")]  # fmt: skip
+
+
+@given(st.lists(st.tuples(st.sampled_from(SETTINGS), st.floats() | st.integers() | st.none() | st.text(max_size=4))))
+@settings(deadline=None, max_examples=60)
+def test_no_row_of_orders_leaves_the_limits(orders: list) -> None:
+    twin = GatedTwin()
+    desk = Desk(Instrument(twin, client="agent"))
+    app = fake.connect(desk).application
+    try:
+        for (place, name), value in orders:
+            with contextlib.suppress(com_error):
+                setattr(getattr(app, place), name, value)
+        values, limits = twin.read().values(), twin.limits
+        for name, span in limits.spans.items():
+            assert name == "direction" or span.low <= values[name] <= span.high
+        limits.check_state(twin.read())
+    finally:
+        desk.close()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import http.client
 import json
+import time
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from ._errors import GONE, com_error, refused
 
 _SECONDS = 180.0
+# The other side closes a connection that was idle for a minute.
+_IDLE = 20.0
 
 
 class Link(Protocol):
@@ -19,25 +22,17 @@ class Link(Protocol):
 
 
 class HttpLink:
-    """Over loopback; a connection is opened anew where the old one was closed."""
+    """Over loopback, by one connection that is opened anew after a pause."""
 
     def __init__(self, url: str, token: str) -> None:
         parts = urlsplit(url)
         self._connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=_SECONDS)
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        self._used = time.monotonic()
 
     def request(self, method: str, target: str, body: bytes) -> tuple[int, bytes]:
-        fresh = self._connection.sock is None
-        try:
-            return self._once(method, target, body)
-        except (http.client.RemoteDisconnected, ConnectionError, BrokenPipeError):
+        if time.monotonic() - self._used > _IDLE:
             self._connection.close()
-            # An idle connection that the server closed took nothing of the order; what was asked may be asked again.
-            if fresh or method != "GET":
-                raise
-            return self._once(method, target, body)
-
-    def _once(self, method: str, target: str, body: bytes) -> tuple[int, bytes]:
         try:
             self._connection.request(method, target, body, self._headers)
             response = self._connection.getresponse()
@@ -45,6 +40,8 @@ class HttpLink:
         except BaseException:
             self._connection.close()
             raise
+        finally:
+            self._used = time.monotonic()
 
 
 def ask(link: Link, method: str, target: str, order: dict[str, Any] | None = None) -> Any:
