@@ -15,3 +15,15 @@ class InstrumentError(MatAssayError):
 
 class InstrumentLostError(MachineLostError):
     """The microscope or its worker process does not answer."""
+
+
+def with_sequel(error: BaseException, sequel: str) -> BaseException:
+    """Return the error to raise where something failed and cleaning up after it failed too; it says both.
+
+    A lost microscope stays a lost one, and Ctrl-C stays Ctrl-C, with a note.
+    """
+    if not isinstance(error, Exception):
+        error.add_note(sequel)
+        return error
+    kind = InstrumentLostError if isinstance(error, InstrumentLostError) else InstrumentError
+    return kind(f"{str(error) or type(error).__name__}; {sequel}")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -14,12 +13,15 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import ValidationError
 
 from tasks_lib.instruments.frame import Frame, Gains, ScanSettings
+from tasks_lib.instruments.protocol._log import EventLog
+from tasks_lib.instruments.protocol._shown import shown
+from tasks_lib.instruments.protocol._writing import write_or_restore
 from tasks_lib.instruments.protocol.backend import BackEnd, LineReport, OnLine
-from tasks_lib.instruments.protocol.errors import InstrumentError, RefusedError
-from tasks_lib.instruments.protocol.limits import CriticalAction, Limits, SafetyPolicy
+from tasks_lib.instruments.protocol.errors import InstrumentError, RefusedError, with_sequel
+from tasks_lib.instruments.protocol.limits import CriticalAction, Limits, SafetyPolicy, is_number
 from tasks_lib.instruments.protocol.state import Change, Event, EventKind, State, Value
 from tasks_lib.records import Json, now
-from tasks_lib.records.errors import LeaseHeldError, MatAssayError
+from tasks_lib.records.errors import LeaseHeldError
 
 if TYPE_CHECKING:
     # Loaded when a lease is asked for: the worker beside a microscope runs on Windows, where the store does not.
@@ -30,8 +32,7 @@ Approve = Callable[[CriticalAction, str], bool]
 
 LEASE_SECONDS = 600.0
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
-# An instrument stores what it is told in its own steps; what differs by more was not taken.
-_TAKEN_WITHIN = 1e-3
+MAX_APPROACH_S = LEASE_SECONDS / 2
 
 
 class Instrument:
@@ -67,15 +68,13 @@ class Instrument:
         clock: Callable[[], datetime] = now,
     ) -> None:
         self._back_end = back_end
-        self._client = client
         self._lease = lease
         self._policy = policy or SafetyPolicy()
         self._approve = approve
-        self._on_event = on_event
         self._clock = clock
-        self._events: list[Event] = []
-        self._log_lock = threading.Lock()
+        self._log = EventLog(client, on_event, clock)
         self._turn = threading.Lock()
+        self._halted = threading.Event()
 
     def __enter__(self) -> Self:
         return self
@@ -98,8 +97,7 @@ class Instrument:
 
     def events(self) -> tuple[Event, ...]:
         """Return the log so far, refused orders included."""
-        with self._log_lock:
-            return tuple(self._events)
+        return self._log.events()
 
     def snapshot(self) -> State:
         """Return everything that the instrument reports at this instant."""
@@ -129,37 +127,11 @@ class Instrument:
             wanted = self.limits.checked(values)
             before = self._back_end.read()
             self.limits.check_state(_with(before, wanted))
-            after = self._write(before, wanted)
+            after = write_or_restore(self._back_end, before, wanted)
             old, new = before.values(), after.values()
             changes = tuple(Change(name=name, before=old[name], after=new[name]) for name in sorted(wanted))
             details["changes"] = [one.model_dump(mode="json") for one in changes]
             return changes
-
-    def _write(self, before: State, values: Mapping[str, Value]) -> State:
-        try:
-            self._back_end.write(values)
-            after = self._back_end.read()
-            reported = after.values()
-            for name, value in values.items():
-                if not _taken(value, reported[name]):
-                    msg = f"{self.name} was told {name} = {value!r} and reports {reported[name]!r}"
-                    raise InstrumentError(msg)
-        except MatAssayError as error:
-            if failed := self._write_back(before, values):
-                msg = f"{error}; {failed} could not be written back either: look at the instrument"
-                raise InstrumentError(msg) from error
-            raise
-        return after
-
-    def _write_back(self, before: State, names: Iterable[str]) -> str:
-        """Restore each parameter by itself, so that one that sticks keeps no other; return those that failed."""
-        failed = []
-        for name in sorted(names):
-            try:
-                self._back_end.write({name: before.values()[name]})
-            except MatAssayError:
-                failed.append(name)
-        return ", ".join(failed)
 
     def set_mode(self, mode: str) -> None:
         """Change the operating mode; the tip must be withdrawn.
@@ -171,7 +143,7 @@ class Instrument:
         """
         with self._order(EventKind.MODE, {"mode": mode}):
             if mode not in self.limits.modes:
-                msg = f"there is no mode {mode!r}; take one of {', '.join(self.limits.modes)}"
+                msg = f"there is no mode {shown(mode)}; take one of {', '.join(self.limits.modes)}"
                 raise RefusedError(msg)
             self._away(f"the mode becomes {mode}")
             self._ask(CriticalAction.MODE, f"change the operating mode to {mode}")
@@ -201,7 +173,7 @@ class Instrument:
         Parameters
         ----------
         timeout_s : float
-            Time that the approach may take, s.
+            Time that the approach may take, s; at most half the time of a lease, which is not renewed meanwhile.
 
         Raises
         ------
@@ -210,22 +182,27 @@ class Instrument:
         InstrumentError
             If the tip is not engaged at the end; it was withdrawn then.
         """
-        with self._order(EventKind.APPROACH, {"timeout_s": timeout_s if math.isfinite(timeout_s) else None}) as details:
-            if not 0 < timeout_s <= 3600:
-                msg = f"the time of an approach lies between 0 and 3600 s, not at {timeout_s!r}"
+        with self._order(EventKind.APPROACH, {"timeout_s": timeout_s}) as details:
+            if not is_number(timeout_s) or not 0 < timeout_s <= MAX_APPROACH_S:
+                msg = f"the time of an approach lies between 0 and {MAX_APPROACH_S:g} s, not at {shown(timeout_s)}"
                 raise RefusedError(msg)
             self.limits.check_state(self._back_end.read())
             self._ask(CriticalAction.APPROACH, f"bring the tip of {self.name} to the sample")
-            self._back_end.approach(timeout_s)
-            state = self._back_end.read()
-            details["approach"] = state.approach.value
-            if not state.engaged:
-                self._back_end.withdraw()
-                msg = (
-                    f"the tip is not engaged after an approach of at most {timeout_s:g} s (it is {state.approach});"
-                    " it was withdrawn: look at the sample, the setpoint and the laser, then approach again"
-                )
-                raise InstrumentError(msg)
+            try:
+                self._back_end.approach(timeout_s)
+                state = self._back_end.read()
+                details["approach"] = state.approach.value
+                if not state.engaged:
+                    msg = (
+                        f"the tip is not engaged after an approach of at most {timeout_s:g} s (it is {state.approach});"
+                        " it was withdrawn: look at the sample, the setpoint and the laser, then approach again"
+                    )
+                    raise InstrumentError(msg)
+            except RefusedError:
+                raise
+            except BaseException as error:  # Ctrl-C included: nobody watches a tip that is half way
+                self._clean_up(error, self._back_end.withdraw, "withdraw the tip by hand")
+                raise
             return state
 
     def withdraw(self) -> State:
@@ -263,8 +240,9 @@ class Instrument:
             If another took the instrument over meanwhile; the scan was stopped.
         """
         with self._order(EventKind.SCAN, {"name": name}) as details:
-            if not _NAME.fullmatch(name):
-                msg = f"a frame's name has letters, digits, '_', '.' and '-', 100 at most, not {name!r}"
+            self._halted.clear()
+            if not isinstance(name, str) or not _NAME.fullmatch(name):
+                msg = f"a frame's name has letters, digits, '_', '.' and '-', 100 at most, not {shown(name)}"
                 raise RefusedError(msg)
             state = self._back_end.read()
             if not state.engaged:
@@ -274,6 +252,8 @@ class Instrument:
             lost: list[LeaseHeldError] = []
 
             def each(line: LineReport) -> bool:
+                if self._halted.is_set():
+                    return False
                 try:
                     self._renew()
                 except LeaseHeldError as error:
@@ -281,7 +261,11 @@ class Instrument:
                     return False
                 return on_line is None or on_line(line)
 
-            frame = self._back_end.scan(name, each)
+            try:
+                frame = self._back_end.scan(name, each)
+            except BaseException as error:  # Ctrl-C and a listener that raised included: no scan goes on unattended
+                self._clean_up(error, self._back_end.stop, "stop the scan by hand")
+                raise
             details |= {"lines_done": frame.lines_done, "complete": frame.complete, "source": frame.source}
             if lost:
                 raise lost[0]
@@ -289,43 +273,49 @@ class Instrument:
 
     def stop(self) -> None:
         """End a running scan at its next line; from any thread, and without waiting for a turn."""
+        # A scan that is only about to begin has not told its back end yet.
+        self._halted.set()
         self._back_end.stop()
-        self._note(EventKind.STOP, {})
+        self._log.note(EventKind.STOP, {})
 
     @contextmanager
     def _order(self, kind: EventKind, details: dict[str, Json]) -> Iterator[dict[str, Json]]:
         """Take the turn, renew the lease, and log how the order ended."""
         if not self._turn.acquire(blocking=False):
             msg = f"{self.name} is busy: wait for the order before, or stop the scan"
-            self._note(EventKind.REFUSED, {"order": kind.value, **details, "why": msg})
+            self._log.note(EventKind.REFUSED, {"order": kind.value, **details, "why": msg})
             raise RefusedError(msg)
         try:
             self._renew()
             yield details
         except RefusedError as error:
-            self._note(EventKind.REFUSED, {"order": kind.value, **details, "why": str(error)})
+            self._log.note(EventKind.REFUSED, {"order": kind.value, **details, "why": str(error)})
             raise
         except BaseException as error:
-            self._note(EventKind.FAILED, {"order": kind.value, **details, "why": str(error) or type(error).__name__})
+            self._log.note(
+                EventKind.FAILED, {"order": kind.value, **details, "why": str(error) or type(error).__name__}
+            )
             raise
         else:
-            self._note(kind, details)
+            self._log.note(kind, details)
         finally:
             self._turn.release()
 
     def _renew(self) -> None:
-        # A lease can be lost only when it ran out, so half of its time is early enough.
-        if self._lease is not None and self._lease.lease.expires - self._clock() < timedelta(seconds=LEASE_SECONDS / 2):
+        # A lease can be lost only when it ran out, so half of its time is early enough. One that was given back is no
+        # lease: asking to renew it says so.
+        if self._lease is None:
+            return
+        lease = self._lease.lease
+        if lease.released is not None or lease.expires - self._clock() < timedelta(seconds=LEASE_SECONDS / 2):
             self._lease.renew()
 
-    def _note(self, kind: EventKind, details: dict[str, Any]) -> None:
-        with self._log_lock:
-            event = Event(
-                number=len(self._events) + 1, at=self._clock(), client=self._client, kind=kind, details=dict(details)
-            )
-            self._events.append(event)
-        if self._on_event is not None:
-            self._on_event(event)
+    def _clean_up(self, error: BaseException, action: Callable[[], None], by_hand: str) -> None:
+        """Leave the instrument safe after `error`; where that fails as well, raise what says both."""
+        try:
+            action()
+        except Exception as worse:  # noqa: BLE001 - whatever it is, it is told
+            raise with_sequel(error, f"and {self.name} did not answer to that either ({worse}): {by_hand}") from error
 
     def _ask(self, action: CriticalAction, words: str) -> None:
         if action in self._policy.needs_approval and not (self._approve is not None and self._approve(action, words)):
@@ -387,9 +377,3 @@ def _with(state: State, values: Mapping[str, Value]) -> State:
         first = error.errors()[0]
         msg = f"nothing was set: {'.'.join(map(str, first['loc']))}: {first['msg']}, not {first['input']!r}"
         raise RefusedError(msg) from None
-
-
-def _taken(wanted: Value, reported: Value) -> bool:
-    if isinstance(wanted, str) or isinstance(reported, str):
-        return wanted == reported
-    return math.isclose(wanted, reported, rel_tol=_TAKEN_WITHIN, abs_tol=1e-12)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from pydantic import model_validator
 
+from tasks_lib.instruments.protocol._shown import shown
 from tasks_lib.instruments.protocol.errors import RefusedError
 from tasks_lib.instruments.protocol.state import State, Value
 from tasks_lib.records import Record
@@ -17,6 +20,8 @@ Parameter = Literal[
     "slope_x_deg", "slope_y_deg", "overscan_percent", "direction", "p", "i", "d", "setpoint",
 ]  # fmt: skip
 _WHOLE = {"points", "lines", "p", "i", "d"}
+# Problems that a refusal lists.
+_SHOWN = 20
 
 
 class Span(Record):
@@ -88,7 +93,7 @@ class Limits(Record):
         """
         found = next((one for one in self.levers if one.name == name), None)
         if found is None:
-            msg = f"there is no lever {name!r}; take one of {', '.join(sorted(one.name for one in self.levers))}"
+            msg = f"there is no lever {shown(name)}; take one of {', '.join(sorted(one.name for one in self.levers))}"
             raise RefusedError(msg)
         return found
 
@@ -100,25 +105,29 @@ class Limits(Record):
         RefusedError
             Naming every parameter that is wrong, its value and the rule.
         """
+        if not values:
+            raise RefusedError(f"nothing was set: name a parameter, one of {', '.join(sorted(self.spans))}")
         problems = [problem for name, value in values.items() if (problem := self._problem(name, value))]
         if problems:
-            raise RefusedError("nothing was set: " + "; ".join(problems))
-        return {name: int(value) if name in _WHOLE else value for name, value in sorted(values.items())}
+            raise RefusedError("nothing was set: " + "; ".join(problems[:_SHOWN]))
+        return {name: _plain(name, value) for name, value in sorted(values.items())}
 
     def _problem(self, name: str, value: Value) -> str | None:
         if name not in get_args(Parameter):
-            return f"there is no parameter {name!r} (there are {', '.join(sorted(self.spans))})"
+            return f"there is no parameter {shown(name)} (there are {', '.join(sorted(self.spans))})"
         if name == "direction":
-            return None if value in ("up", "down") else f"direction is 'up' or 'down', not {value!r}"
+            good = isinstance(value, str) and value in ("up", "down")
+            return None if good else f"direction is 'up' or 'down', not {shown(value)}"
         span = self.spans.get(name)  # type: ignore[call-overload]
         if span is None:
             return f"{name} cannot be set on this instrument"
-        if isinstance(value, bool) or not isinstance(value, float | int):
-            return f"{name} is a number, not {value!r}"
-        if name in _WHOLE and value != int(value if abs(value) < 2**53 else 0):
-            return f"{name} is a whole number, not {value!r}"
-        if not span.low <= value <= span.high:
-            return f"{name} lies between {span.low:g} and {span.high:g}, not at {value!r}"
+        if not is_number(value):
+            return f"{name} is a number, not {shown(value)}"
+        number = _float(value)
+        if name in _WHOLE and not number.is_integer():
+            return f"{name} is a whole number, not {shown(value)}"
+        if not span.low <= number <= span.high:
+            return f"{name} lies between {span.low:g} and {span.high:g}, not at {shown(value)}"
         return None
 
     def check_state(self, wanted: State) -> None:
@@ -147,3 +156,21 @@ class Limits(Record):
                 f" more than {self.max_force_n:g} N: take a lower setpoint or a softer lever"
             )
             raise RefusedError(msg)
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a real number, also one of numpy's; True and False are none."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def _float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _plain(name: str, value: Value) -> Value:
+    if name == "direction":
+        return value
+    return int(value) if name in _WHOLE else float(value)

@@ -121,10 +121,20 @@ def test_an_instrument_that_takes_half_gets_the_old_values_back(bench: Bench, af
     assert kinds(afm) == [EventKind.FAILED]
 
 
-def test_that_the_old_values_could_not_be_written_back_is_said(bench: Bench, afm: Instrument) -> None:
-    bench.refuses.add("setpoint")
-    with pytest.raises(InstrumentError, match="could not be written back either"):
-        afm.set(i=2000, setpoint=0.5)
+def test_that_the_old_values_could_not_be_written_back_is_said(
+    bench: Bench, afm: Instrument, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = bench.write
+
+    def once(values: dict) -> None:
+        write(values)
+        bench.refuses.add("i")
+
+    monkeypatch.setattr(bench, "write", once)
+    bench.forgets.add("setpoint")
+    with pytest.raises(InstrumentError, match=r"reports 0.3; i could not be written back either"):
+        afm.set(i=2000, p=3, setpoint=0.5)
+    assert (bench.state.gains.p, bench.state.gains.i) == (100, 2000)
 
 
 def test_a_rounded_value_is_taken(bench: Bench, afm: Instrument, monkeypatch: pytest.MonkeyPatch) -> None:
