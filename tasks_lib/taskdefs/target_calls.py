@@ -139,21 +139,32 @@ def _in_line(line: str) -> Iterator[tuple[int, int, TargetCall]]:
         for node in calls
         if _is_target(node.args[0] if len(node.args) == 1 else None)
         and not node.keywords
-        and ast.unparse(node.func) in TAKE_PLACES
+        and _dotted(node.func) in TAKE_PLACES
     ]
     if len(alone) != sum(map(_is_target, calls)):
         msg = f"a target is the one argument of {' or '.join(sorted(TAKE_PLACES))}: write {_FORM}"
         raise TargetCallError(msg)
     for start, node in sorted(alone, key=lambda pair: pair[0]):
         if isinstance(node, ast.Call):
-            yield indent + start, indent + (node.end_col_offset or 0), _read(node)
+            end = indent + (node.end_col_offset or 0)
+            written = line.encode()[indent + start : end].decode()
+            yield indent + start, end, _read(node, written)
 
 
 def _is_target(node: ast.AST | None) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "target"
 
 
-def _read(node: ast.Call) -> TargetCall:
+def _dotted(node: ast.expr) -> str:
+    """Return ``a.b.c``, or what is left of it where it is not of names alone; `ast.unparse` may run out of stack."""
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    return ".".join([node.id if isinstance(node, ast.Name) else "", *reversed(names)])
+
+
+def _read(node: ast.Call, written: str) -> TargetCall:
     try:
         values = [ast.literal_eval(argument) for argument in node.args]
         named = {keyword.arg: ast.literal_eval(keyword.value) for keyword in node.keywords}
@@ -169,7 +180,7 @@ def _read(node: ast.Call) -> TargetCall:
         and all(_is_pixels(named.get(name, 0)) for name in ("dx", "dy"))
     )
     if not good:
-        msg = f"{ast.unparse(node)[:120]} is no target: write {_FORM}"
+        msg = f"{written[:120]} is no target: write {_FORM}"
         raise TargetCallError(msg)
     try:
         return TargetCall(check_name(values[0]) if values else "", **named)  # type: ignore[arg-type]

@@ -240,6 +240,11 @@ class TestCalls:
             'computer.mouse.move_abs(target("A/b"))',
             'computer.mouse.move_abs(target("a/' + "b" * 500 + '"))',
             "computer.mouse.move_abs(target(__import__('os')))",
+            # As deep as a line may be: deeper than a walk by recursion gets.
+            f"computer.mouse.move_abs(target({'-' * 350}1))",
+            f'computer.mouse.move_abs(target("a/b", dx={"-" * 330}1))',
+            f'({"-" * 340}x)(target("a/b"))',
+            f'{"x." * 180}move_abs(target("a/b"))',
         ],
     )
     def test_other_calls_are_refused(self, line):
