@@ -56,5 +56,5 @@ def select(
     ConfigurationError
         If an option names something that does not exist.
     """
-    wanted = Select(suites=tuple(suite or ()), domains=tuple(domain or ()), tasks=tuple(task or ()))
+    wanted = Select.of(suite or (), domain or (), task or ())
     return choose(load_all(root), wanted, what="the command line")

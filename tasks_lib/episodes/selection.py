@@ -95,7 +95,7 @@ def manifest_for(choice: Selection, root: Path, *, run_id: str | None, command: 
     provider(choice.machine.provider)  # an unknown name is the user's error, before anything is written
     benchmark = load_benchmark(choice.benchmark, root) if choice.benchmark else None
     name = choice.benchmark or "-".join(part for part in (*choice.suites, *choice.domains, *choice.tasks[:1]) if part)
-    wanted = Select(suites=choice.suites, domains=choice.domains, tasks=choice.tasks)
+    wanted = Select.of(choice.suites, choice.domains, choice.tasks)
     whole = choose(load_all(root), wanted, what="the selection")
     tasks = benchmark.choose(whole) if benchmark else whole
     agents = choice.agents or (("llm",) if choice.models else benchmark.agents if benchmark else ("oracle",))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,26 @@ class Select(Record):
     domains: tuple[Slug, ...] = ()
     modalities: tuple[Modality, ...] = ()
     tasks: tuple[Slug, ...] = ()
+
+    @classmethod
+    def of(cls, suites: Iterable[str], domains: Iterable[str], tasks: Iterable[str]) -> Select:
+        """Make a selection from what a person wrote.
+
+        Raises
+        ------
+        ConfigurationError
+            If one of them cannot be a name, such as a path in the place of a task's id.
+        """
+        try:
+            return cls(suites=tuple(suites), domains=tuple(domains), tasks=tuple(tasks))
+        except ValidationError as error:
+            detail = error.errors(include_url=False)[0]
+            value = str(detail["input"])
+            fix = "write lower case letters, digits, '-' and '.'"
+            if value.count("/") == 2:
+                fix = f"a task is named by its id alone, {value.rpartition('/')[2]!r}"
+            msg = f"{value!r} in {detail['loc'][0]} is no name: {fix}"
+            raise ConfigurationError(msg) from error
 
     def takes(self, *, suite: str, domain: str, task_id: str, modality: Modality | None) -> bool:
         """Tell whether a task is chosen; a task that could not be loaded has no modality and passes that list."""

@@ -96,6 +96,22 @@ def test_a_choice_of_nothing_is_refused(root, select, said):
         choose(load_all(root), select)
 
 
+@pytest.mark.parametrize(
+    ("suites", "domains", "tasks", "said"),
+    [
+        ((), (), ("open/mixed/cell-to-plot",), r"'open/mixed/cell-to-plot' in tasks .* id alone, 'cell-to-plot'"),
+        ((), (), ("",), r"'' in tasks is no name: write lower case"),
+        ((), (), ("two-peaks", "../two-peaks"), r"'\.\./two-peaks' in tasks is no name"),
+        ((), (), ("two-peaks\n",), r"in tasks is no name"),
+        ((), ("XPS",), (), r"'XPS' in domains is no name"),
+        (("a" * 101,), (), (), r"in suites is no name"),
+    ],
+)
+def test_what_can_be_no_name_is_refused_in_plain_words(suites, domains, tasks, said):
+    with pytest.raises(ConfigurationError, match=said):
+        Select.of(suites, domains, tasks)
+
+
 def test_a_broken_task_stays_in_the_choice_as_a_problem(root):
     file = root / "open" / "powder" / "lattice-parameter" / "task.yaml"
     file.write_text("title: [", encoding="utf-8")
