@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from tasks_lib.agents.actions import MOST_ACTIONS
 from tasks_lib.agents.recording.gestures import Gesture, gestures_of, scrolls
 from tasks_lib.agents.recording.hovers import frame_at, way_to
 from tasks_lib.agents.recording.pictures import Pictures, titles_at
@@ -191,7 +192,9 @@ class _Drafter:
     def _add(
         self, said: str, named: Sequence[str], plain: Sequence[str], frame: RecordedFrame, gesture: Gesture
     ) -> None:
-        self._steps.append(DraftStep(said, tuple(named), tuple(plain), frame, gesture.began))
+        for start in range(0, len(named), MOST_ACTIONS):  # a key that is held repeats itself for as long
+            part = slice(start, start + MOST_ACTIONS)
+            self._steps.append(DraftStep(said, tuple(named[part]), tuple(plain[part]), frame, gesture.began))
 
 
 def _move(place: tuple[int, int], call: TargetCall | None) -> str:

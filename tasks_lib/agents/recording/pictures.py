@@ -27,6 +27,8 @@ _LETTER_GAP = (9, 3)
 _LARGEST = (240, 64)
 _FARTHEST = 10  # pixels from the place to the word
 _MARGINS = (3, 8, 16, 28)
+# A line with a target has `LONGEST_LINE` characters; a quote in a title takes two.
+_LONGEST_TITLE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +107,15 @@ def _call(target: Target, box: tuple[int, int, int, int], spot: _Spot) -> Target
 
 
 def titles_at(place: tuple[int, int], windows: Sequence[WindowState]) -> Iterator[str]:
-    """Yield titles of the windows at a place, the focused one first; untitled ones are left out."""
+    """Yield titles of the windows at a place, the focused one first, each as far as a transcript can hold it.
+
+    Left out are those without a title, and those whose title begins with signs that cannot be seen.
+    """
     for window in sorted(windows, key=lambda window: not window.focused):
         inside = 0 <= place[0] - window.x < window.width and 0 <= place[1] - window.y < window.height
-        if inside and window.title.strip():
-            yield window.title
+        title = window.title[:_LONGEST_TITLE]
+        if inside and title.strip() and title.isprintable():
+            yield title
 
 
 def _boxes(spot: _Spot) -> Iterator[tuple[int, int, int, int]]:

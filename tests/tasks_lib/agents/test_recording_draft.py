@@ -14,7 +14,7 @@ from tasks_lib.agents.recording.gestures import gestures_of, scrolls
 from tasks_lib.agents.recording.hovers import alike
 from tasks_lib.records import Modality, WindowState
 from tasks_lib.sandbox import RecordedEvent, RecordedFrame
-from tasks_lib.taskdefs import cut_target, split_transcript, write_target
+from tasks_lib.taskdefs import cut_target, fill_targets, split_transcript, target_calls, write_target
 
 SIZE = (640, 400)
 
@@ -217,3 +217,47 @@ def test_a_highlight_is_the_same_place_and_another_word_is_not():
     assert not alike(empty, plain, (85, 48))
     assert alike(empty, plain, (300, 300))
     assert not alike(plain, plain, (900, 900))
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "a" * 5000,
+        '"' * 5000,
+        " " * 200 + "x",
+        'x"]) ```\n---\n',
+        "\u202e```python",
+        "\x1b[31mred",
+        "`" * 10,
+        "\u2028---",
+    ],
+)
+def test_whatever_a_window_calls_itself_the_draft_can_be_played(title, tmp_path):
+    # Twice the same word: the window alone tells which is meant.
+    window = WindowState(id=1, title=title, x=0, y=0, width=640, height=200, focused=True)
+    story = Story().screen(FILE, ("File", 10, 300), windows=(window,)).wait().click(20, 12)
+    draft = story.draft(tmp_path)
+    replies = split_transcript(draft.transcript())
+    assert len(replies) == 2
+    calls = [call for reply in replies for call in target_calls(reply, Modality.GUI)]
+    if calls:
+        assert calls[0].within is not None
+        assert title.startswith(calls[0].within)
+        assert calls[0].within.isprintable()
+    filled = [fill_targets(reply, Modality.GUI, lambda _: (20, 12)) for reply in replies]
+    assert [problem for reply in filled for problem in reply_problems(reply, Modality.GUI)] == []
+
+
+def test_what_is_held_for_long_becomes_several_replies_that_can_be_acted_on(tmp_path):
+    story = Story().screen(FILE)
+    for _ in range(150):
+        story.press("down")
+    story.wait(2.0).move(300, 300)
+    for _ in range(210):
+        story.button(5)
+    draft = story.draft(tmp_path)
+    assert [len(step.lines) for step in draft.steps] == [64, 64, 22, 64, 7]
+    assert sum(line == 'computer.keyboard.press("down")' for step in draft.steps for line in step.lines) == 150
+    assert sum(line == 'computer.mouse.scroll("down")' for step in draft.steps for line in step.plain) == 70
+    for step in draft.steps:
+        assert reply_problems(step.reply(named=False), Modality.GUI) == ()
