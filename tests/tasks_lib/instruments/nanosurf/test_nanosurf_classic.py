@@ -102,15 +102,20 @@ def test_a_tip_that_finds_nothing_is_withdrawn(afm: Instrument, twin: GatedTwin)
 
 
 @pytest.mark.parametrize("silent", [True, False])
-def test_an_attribute_that_the_program_lacks_is_not_taken_for_set(desk: Desk, make, silent: bool) -> None:
-    spm = fake.connect(desk, silent=silent, missing=("ZController.DGain",))
-    without_d = LIMITS.model_copy(update={"spans": {name: span for name, span in LIMITS.spans.items() if name != "d"}})
-    back_end = make(spm, limits=without_d)
-    with pytest.raises(InstrumentError, match=r"cannot read ZController\.DGain"):
-        back_end.write({"d": 3})
-    with pytest.raises(RefusedError, match="d cannot be set"):
-        Instrument(back_end, client="test").set(d=3)
-    assert back_end.read().gains.d == 0
+def test_a_program_with_an_i_gain_alone_is_driven_without_the_others(desk: Desk, make, silent: bool) -> None:
+    spm = fake.connect(desk, silent=silent, missing=("ZController.PGain", "ZController.DGain"))
+    spans = {name: span for name, span in LIMITS.spans.items() if name not in ("p", "d")}
+    back_end = make(spm, limits=LIMITS.model_copy(update={"spans": spans}))
+    afm = Instrument(back_end, client="test")
+    for name, attribute in (("p", "PGain"), ("d", "DGain")):
+        with pytest.raises(InstrumentError, match=rf"cannot read ZController\.{attribute}"):
+            back_end.write({name: 3})
+        with pytest.raises(RefusedError, match=f"{name} cannot be set"):
+            afm.set(**{name: 3})
+    afm.set(i=1500)
+    afm.approach()
+    assert afm.scan("a").complete
+    assert (back_end.read().gains.p, back_end.read().gains.i, back_end.read().gains.d) == (0, 1500, 0)
 
 
 def test_a_value_that_the_program_refuses_or_changes_is_an_error(spm, make, twin: GatedTwin) -> None:
