@@ -37,6 +37,8 @@ _START = "vnc_lite.html"
 _SOCKET = "websockify"
 _PART = 64 * 1024
 _LARGEST_MESSAGE = 1024 * 1024
+# A browser has six at a time; each is a thread and a file of this process, which strangers must not use up.
+_MOST_CONNECTIONS = 64
 _TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".html": "text/html; charset=utf-8"}
 
 
@@ -82,7 +84,9 @@ class ScreenServer:
         self._token: str | None = secrets.token_urlsafe(32)
         self._cookie = secrets.token_urlsafe(32)
         self._lock = threading.Lock()
+        self._arriving = threading.Lock()
         self._current: socket.socket | None = None
+        self._closed = False
         listener = socket.create_server((HOST, 0))
         self.port = int(listener.getsockname()[1])
         self._origin = f"http://{HOST}:{self.port}"
@@ -96,6 +100,7 @@ class ScreenServer:
             close_timeout=2,
             logger=_silent(),
         )
+        self._server.handler = _limited(self._server.handler, _MOST_CONNECTIONS)
         self._thread = threading.Thread(target=self._server.serve_forever, name="screen server", daemon=True)
         self._thread.start()
         self.url = f"{self._origin}/?token={self._token}"
@@ -110,6 +115,7 @@ class ScreenServer:
         """End the person's connection and listen no more; idempotent."""
         self._server.shutdown()
         with self._lock:
+            self._closed = True
             _end(self._current)
             self._current = None
         self._thread.join(5.0)
@@ -171,15 +177,20 @@ class ScreenServer:
 
     def _bridge(self, browser: ServerConnection) -> None:
         """Carry bytes between the browser and the machine until either goes."""
-        try:
-            machine = self._connect()
-        except (MachineLostError, NoDesktopError) as error:
-            self._tell(f"the desktop cannot be shown: {error}")
-            browser.close(1011, "the desktop cannot be shown")
-            return
-        with self._lock:
-            before, self._current = self._current, machine
-        _end(before)  # a reloaded page, or a second one: the newest has the desktop
+        # One after the other: of two pages at once the machine would serve the one and this server the other.
+        with self._arriving:
+            try:
+                machine = self._connect()
+            except (MachineLostError, NoDesktopError) as error:
+                self._tell(f"the desktop cannot be shown: {error}")
+                browser.close(1011, "the desktop cannot be shown")
+                return
+            with self._lock:
+                if self._closed:  # meanwhile: what is judged now must not change any more
+                    machine.close()
+                    return
+                before, self._current = self._current, machine
+            _end(before)  # a reloaded page, or a second one: the newest has the desktop
         self._tell("the person is at the desktop" if before is None else "the desktop went over to another page")
         carrier = threading.Thread(target=_carry, args=(machine, browser), name="screen", daemon=True)
         carrier.start()
@@ -197,6 +208,25 @@ class ScreenServer:
                 self._current = None if last else self._current
             if last:
                 self._tell("the person left the desktop; the recording waits")
+
+
+def _limited(handle: Callable[[socket.socket, Any], None], most: int) -> Callable[[socket.socket, Any], None]:
+    """Return a handler of connections that closes those beyond so many at a time.
+
+    The server stops for good when it gets no file for one more connection, and so would the recording.
+    """
+    places = threading.BoundedSemaphore(most)
+
+    def handle_one(connection: socket.socket, address: Any) -> None:
+        if not places.acquire(blocking=False):
+            connection.close()
+            return
+        try:
+            handle(connection, address)
+        finally:
+            places.release()
+
+    return handle_one
 
 
 def _silent() -> logging.Logger:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import selectors
 import socket
+import threading
 import time
 
 import httpx
@@ -194,6 +197,104 @@ def test_a_machine_that_is_lost_ends_the_connection_and_the_next_page_is_told(pe
     assert any(text.startswith("the desktop cannot be shown: the machine's control server is gone") for text in said)
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", server.port), timeout=5)
+
+
+class Ends:
+    """The machine's end of each connection that a `ScreenServer` asked for; a new one ends the one before it."""
+
+    def __init__(self):
+        self.all = []
+        self._free = threading.Lock()
+        self.asked = threading.Event()
+        self.may_answer = threading.Event()
+        self.may_answer.set()
+
+    def connect(self):
+        assert self._free.acquire(blocking=False), "two pages were let in at once"
+        try:
+            return self._connect()
+        finally:
+            self._free.release()
+
+    def _connect(self):
+        self.asked.set()
+        assert self.may_answer.wait(30)
+        mine, its = socket.socketpair()
+        if self.all:
+            self.all[-1].shutdown(socket.SHUT_RDWR)
+        self.all.append(mine)
+        return its
+
+
+def admitted(server):
+    answer = httpx.get(server.url, trust_env=False)
+    assert answer.status_code == 303
+    return server.url.partition("/?")[0], answer.headers["Set-Cookie"].partition(";")[0]
+
+
+def page(keys):
+    origin, cookie = keys
+    return connect(f"{origin.replace('http', 'ws')}/websockify", origin=origin, additional_headers={"Cookie": cookie})
+
+
+@pytest.fixture
+def ends():
+    found = Ends()
+    yield found
+    for end in found.all:
+        end.close()
+
+
+@needs_vnc
+def test_of_pages_that_come_at_once_the_machines_newest_is_served(ends):
+    with ScreenServer(ends.connect) as server:
+        keys = admitted(server)
+        ends.may_answer.clear()
+        pages = [page(keys) for _ in range(6)]
+        assert ends.asked.wait(20)
+        ends.may_answer.set()
+        until(lambda: len(ends.all) == 6)
+        ends.all[-1].sendall(b"RFB 003.008\n")
+        heard = []
+        for one in pages:
+            try:
+                heard.append(one.recv(timeout=20))
+            except ConnectionClosed:
+                continue
+        assert heard == [b"RFB 003.008\n"]
+
+
+@needs_vnc
+def test_who_comes_while_the_server_ends_does_not_get_to_the_machine(ends):
+    server = ScreenServer(ends.connect)
+    keys = admitted(server)
+    ends.may_answer.clear()
+    late = page(keys)
+    assert ends.asked.wait(20)
+    server.close()
+    ends.may_answer.set()
+    with pytest.raises(ConnectionClosed):
+        late.recv(timeout=20)
+    assert [end.recv(1) for end in ends.all] == [b""]
+
+
+@needs_vnc
+def test_strangers_who_hold_connections_do_not_use_up_threads_and_files(ends, monkeypatch):
+    monkeypatch.setattr(viewing, "_MOST_CONNECTIONS", 3)
+    with ScreenServer(ends.connect) as server, contextlib.ExitStack() as held, selectors.DefaultSelector() as closed:
+        for _ in range(8):
+            one = held.enter_context(socket.create_connection((viewing.HOST, server.port), 20))
+            closed.register(one, selectors.EVENT_READ)
+        until(lambda: len(closed.select(1)) == 5)
+        with pytest.raises(httpx.TransportError):
+            httpx.get(server.url, trust_env=False)
+        held.close()
+
+        def comes_in():
+            with contextlib.suppress(httpx.TransportError, AssertionError):  # until the last of the crowd has gone
+                return admitted(server)
+
+        assert until(comes_in)
 
 
 def test_missing_programs_are_named_with_the_command_that_installs_them(monkeypatch, tmp_path):
