@@ -156,23 +156,29 @@ class ClassicBackEnd:
             raise InstrumentError(msg)
 
     def approach(self, timeout_s: float) -> None:
-        """Approach, and wait until it ended or the time is over."""
+        """Approach, and wait until it ended or the time is over; `stop` ends it with a withdrawal."""
+        self._stopped.clear()
+        engaged, before = self._tip is ApproachStatus.ENGAGED, self._status()
         self._tip = ApproachStatus.APPROACHING
-        self._move("StartApproach", timeout_s)
+        moved = self._move("StartApproach", timeout_s)
+        if self._stopped.is_set():
+            self.withdraw()
+            return
         self._tip = self._after_approach()
+        if before is _vendor.Status.DONE and not moved and not engaged:
+            # What says done may still be the motion before.
+            self._tip = ApproachStatus.FAILED
 
     def withdraw(self) -> None:
         """Lift the tip."""
-        self._tip = ApproachStatus.WITHDRAWN
-        self._move("StartWithdraw", self._timing.motion)
+        self._away("StartWithdraw")
 
     def retract(self) -> None:
         """Move the tip away by the motor."""
-        self._tip = ApproachStatus.WITHDRAWN
-        self._move("StartRetract", self._timing.motion)
+        self._away("StartRetract")
 
     def stop(self) -> None:
-        """End a scan at the next line; from any thread."""
+        """End a scan at the next line, or an approach at once; from any thread."""
         self._stopped.set()
 
     def scan(self, name: str, on_line: OnLine) -> Frame:
@@ -300,7 +306,8 @@ class ClassicBackEnd:
 
     # ------------------------------------------------------------------ motions
 
-    def _move(self, order: str, seconds: float) -> None:
+    def _move(self, order: str, seconds: float) -> bool:
+        """Begin a motion and wait until it ended, the time is over or an approach is stopped; return if it showed."""
         self._objects.call("Approach", order)
         begun = time.monotonic()
         moved = False
@@ -308,11 +315,19 @@ class ClassicBackEnd:
             moving = self._status() in _vendor.MOVING
             moved = moved or moving
             passed = time.monotonic() - begun
-            if not moving and (moved or passed >= self._timing.settle):
-                return
-            if passed > seconds:
-                return
+            ended = not moving and (moved or passed >= self._timing.settle)
+            stopped = order == "StartApproach" and self._stopped.is_set()
+            if ended or stopped or passed > seconds:
+                return moved
             self._tick.wait(self._timing.poll)
+
+    def _away(self, order: str) -> None:
+        self._tip = ApproachStatus.WITHDRAWN
+        self._move(order, self._timing.motion)
+        if self._status() in _vendor.MOVING:
+            self._tip = ApproachStatus.FAILED
+            msg = f"{self._name} still moves {self._timing.motion:g} s after {order}: look at the instrument"
+            raise InstrumentError(msg)
 
     def _after_approach(self) -> ApproachStatus:
         status = self._status()
@@ -322,7 +337,7 @@ class ClassicBackEnd:
 
     def _approach(self) -> ApproachStatus:
         """Say where the tip is: engaged only while the program still says that the approach ordered here is done."""
-        if self._tip is ApproachStatus.WITHDRAWN:
+        if self._tip in (ApproachStatus.WITHDRAWN, ApproachStatus.FAILED):
             return self._tip
         return self._after_approach()
 

@@ -145,7 +145,7 @@ class NanosurfBackEnd:
                         self.stop()
             if progress.fault is not None:
                 raise _error(progress.fault)
-            if not progress.running:
+            if not progress.running and seen >= progress.lines_done:
                 break
             progress = self._get(Progress, f"/v1/lines?since={seen}&wait={_WAIT:g}")
         return self._frame(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from tasks_lib.instruments.frame import Frame
+from tasks_lib.instruments.frame import Frame, Samples
 from tasks_lib.instruments.nanosurf.messages import Facts, Fault, Progress, ScannedLine
 from tasks_lib.instruments.nid import NidError, write_nid
 from tasks_lib.instruments.protocol import (
@@ -32,12 +33,14 @@ MAX_WAITING = 256
 _BEGIN_SECONDS = 5.0
 # A line may take this many times of what it should before the instrument counts as lost.
 _PATIENCE_LINES = 6
+# An answer holds lines of so many numbers, and one line at least: the rest is asked for again.
+_ANSWER_NUMBERS = 2**18
 
 
 @dataclass
 class _Scan:
     serial: int
-    lines: list[ScannedLine] = field(default_factory=list)
+    lines: list[LineReport] = field(default_factory=list)
     running: bool = True
     fault: Fault | None = None
     content: bytes | None = None
@@ -66,6 +69,8 @@ class Desk:
         Time for the instrument to carry out an order other than approach and scan.
     abandon_seconds : float, optional
         A scan that nobody asked about for so long is stopped; by default it goes on.
+    max_pixels : int
+        Largest frame, in points times lines: a frame is kept in this process, about 200 bytes a pixel.
     encode : callable
         Turns a frame into the bytes of a `.nid` file.
     """
@@ -77,12 +82,14 @@ class Desk:
         thread: ThreadPoolExecutor | None = None,
         call_seconds: float = 30.0,
         abandon_seconds: float | None = None,
+        max_pixels: int = 2**22,
         encode: Callable[[Frame], bytes] = write_nid,
     ) -> None:
         self._instrument = instrument
         self._thread = thread or owner()
         self._call_seconds = call_seconds
         self._abandon_seconds = abandon_seconds
+        self._max_pixels = max_pixels
         self._encode = encode
         self._changed = threading.Condition()
         self._scan = _Scan(serial=0, running=False)
@@ -160,13 +167,17 @@ class Desk:
         Raises
         ------
         RefusedError
-            If a scan runs, the tip is not engaged, or the scan would have no end.
+            If a scan runs, the tip is not engaged, the scan would have no end, or its frame would be too large.
         """
         if continuous:
             msg = "a continuous scan has no end: scan frames, one after the other"
             raise RefusedError(msg)
         with self._changed:
             self._check_free()
+            pixels = self._last.scan.points * self._last.scan.lines
+            if pixels > self._max_pixels:
+                msg = f"a frame has {self._max_pixels} pixels at most, not {pixels}: take fewer points or lines"
+                raise RefusedError(msg)
             clock = time.monotonic()
             line = self._last.scan.time_per_line_s * 2
             scan = _Scan(self._scan.serial + 1, sign=clock, asked=clock)
@@ -181,7 +192,10 @@ class Desk:
         return self.progress(0)
 
     def progress(self, since: int, wait: float = 0.0) -> Progress:
-        """Return how the last scan stands, with its lines from number `since` on; waits for news up to `wait` s."""
+        """Return how the last scan stands; waits for news up to `wait` s.
+
+        With its lines from number `since` on, as many as an answer holds: who has fewer than `lines_done` asks again.
+        """
         with self._changed:
             scan = self._scan
             scan.asked = time.monotonic()
@@ -192,7 +206,7 @@ class Desk:
                 serial=scan.serial,
                 running=scan.running,
                 lines_done=len(scan.lines),
-                lines=tuple(scan.lines[max(since, 0) :]),
+                lines=_told(scan.lines, since),
                 fault=scan.fault,
             )
 
@@ -223,9 +237,7 @@ class Desk:
         def each(line: LineReport) -> bool:
             with self._changed:
                 scan.sign = time.monotonic()
-                scan.lines.append(
-                    ScannedLine(index=line.index, forward=_numbers(line.forward), backward=_numbers(line.backward))
-                )
+                scan.lines.append(line)
                 self._changed.notify_all()
                 return self._abandon_seconds is None or scan.sign - scan.asked < self._abandon_seconds
 
@@ -316,11 +328,15 @@ class Desk:
             raise InstrumentLostError(msg)
 
 
-def _numbers(line: object) -> list[float | None]:
-    import numpy as np
+def _told(lines: list[LineReport], since: int) -> tuple[ScannedLine, ...]:
+    part = lines[since : since + max(1, _ANSWER_NUMBERS // (2 * lines[0].forward.size))] if lines else []
+    return tuple(
+        ScannedLine(index=line.index, forward=_numbers(line.forward), backward=_numbers(line.backward)) for line in part
+    )
 
-    values = np.asarray(line, dtype=np.float64)
-    return [float(value) if np.isfinite(value) else None for value in values]
+
+def _numbers(line: Samples) -> list[float | None]:
+    return [value if math.isfinite(value) else None for value in line.tolist()]
 
 
 def _fault(error: MatAssayError) -> Fault:

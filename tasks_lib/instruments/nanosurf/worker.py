@@ -86,6 +86,7 @@ def _serve(options: argparse.Namespace) -> int:
         thread=thread,
         call_seconds=options.seconds,
         abandon_seconds=options.abandon,
+        max_pixels=2**26,
         encode=back_end.encode,
     )
     end = threading.Event()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,13 @@ from tasks_lib.instruments.nanosurf import Desk, fake
 from tasks_lib.instruments.nanosurf.classic import ClassicBackEnd, Timing
 from tasks_lib.instruments.nanosurf.fake.nanosurf import com_error
 from tasks_lib.instruments.nanosurf.worker import EXAMPLE
-from tasks_lib.instruments.protocol import Instrument, InstrumentError, InstrumentLostError, RefusedError
+from tasks_lib.instruments.protocol import (
+    ApproachStatus,
+    Instrument,
+    InstrumentError,
+    InstrumentLostError,
+    RefusedError,
+)
 from tasks_lib.instruments.twin import twin_limits
 from tasks_lib.instruments.twin.presets import FLEX
 from tasks_lib.records.errors import ConfigurationError
@@ -214,3 +222,84 @@ def test_what_a_program_must_have(desk: Desk, make, monkeypatch: pytest.MonkeyPa
         make(fake.connect(desk), limits=LIMITS.model_copy(update={"levers": (wrong,)}))
     with pytest.raises(ConfigurationError, match="modes that the program does not have"):
         make(fake.connect(desk), limits=LIMITS.model_copy(update={"modes": ("Tapping",)}))
+
+
+class SlowApproach:
+    """An `Approach` as hardware has it: a motion lasts until a test lets it end, and *done* stays."""
+
+    def __init__(self) -> None:
+        self.status, self.orders, self.ends = 3, [], True
+        self.shows = True
+        self.moving = threading.Event()
+
+    @property
+    def Status(self) -> int:  # noqa: N802
+        if self.status == 2:
+            self.moving.set()
+            if self.ends:
+                self.status = 3
+                return 2
+        return self.status
+
+    def _start(self, order: str) -> None:
+        self.orders.append(order)
+        self.status = 2 if self.shows else 3
+
+    def StartApproach(self) -> None:  # noqa: N802
+        self._start("approach")
+
+    def StartWithdraw(self) -> None:  # noqa: N802
+        self.ends = True
+        self._start("withdraw")
+
+    def StartRetract(self) -> None:  # noqa: N802
+        self._start("retract")
+
+
+@pytest.fixture
+def slow(spm, make) -> tuple[SlowApproach, ClassicBackEnd]:
+    slow = SlowApproach()
+    spm.application._objects["Approach"] = slow
+    return slow, make(spm, timing=Timing(poll=0.001, settle=0.0, motion=0.05, line=5.0, file=0.0))
+
+
+def test_done_counts_as_engaged_only_after_an_approach_that_moved(slow) -> None:
+    motor, back_end = slow
+    assert motor.orders == ["withdraw"]
+    assert not back_end.read().engaged  # the status says done: that of the withdrawal
+    back_end.approach(5)
+    assert back_end.read().engaged
+    back_end.withdraw()
+    assert not back_end.read().engaged
+    motor.shows = False
+    back_end.approach(5)
+    assert back_end.read().approach is ApproachStatus.FAILED
+
+
+def test_an_approach_can_be_stopped_from_another_thread_and_ends_away(slow) -> None:
+    motor, back_end = slow
+    motor.ends = False
+    motor.moving.clear()
+    afm = Instrument(back_end, client="test")
+    with ThreadPoolExecutor(1) as pool:
+        stop = pool.submit(lambda: motor.moving.wait(30) and afm.stop())
+        with pytest.raises(InstrumentError, match="not engaged after an approach"):
+            afm.approach(60)
+        stop.result(30)
+    assert motor.orders[:3] == ["withdraw", "approach", "withdraw"]
+
+
+def test_an_approach_that_takes_too_long_is_withdrawn(slow) -> None:
+    motor, back_end = slow
+    motor.ends = False
+    with pytest.raises(InstrumentError, match=r"not engaged after an approach of at most 0\.02 s"):
+        Instrument(back_end, client="test").approach(0.02)
+    assert motor.orders == ["withdraw", "approach", "withdraw"]
+
+
+def test_a_tip_that_does_not_come_away_is_said(slow) -> None:
+    motor, back_end = slow
+    motor.ends = False
+    with pytest.raises(InstrumentError, match="still moves"):
+        back_end.retract()
+    assert back_end.read().approach is ApproachStatus.FAILED

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tasks_lib.instruments.frame import Z_AXIS, Gains
-from tasks_lib.instruments.nanosurf import Desk, DeskServer, NanosurfBackEnd
+from tasks_lib.instruments.nanosurf import Desk, DeskServer, NanosurfBackEnd, fake
 from tasks_lib.instruments.nanosurf.server import MAX_BODY_BYTES
 from tasks_lib.instruments.protocol import (
     ApproachStatus,
@@ -119,6 +119,31 @@ def test_one_client_has_the_lease(server: DeskServer, tmp_path) -> None:
             open_instrument(NanosurfBackEnd(server.url, TOKEN), store, client="two"),
         ):
             pass
+
+
+def test_lines_that_do_not_fit_into_one_answer_come_in_several(
+    far: Instrument, desk: Desk, gallery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks_lib.instruments.nanosurf.desk._ANSWER_NUMBERS", 2 * 3 * SCAN.points)
+    assert len(desk.progress(0).lines) == 0
+    far.approach()
+    seen: list[int] = []
+    assert far.scan("a", lambda line: bool(seen.append(line.index)) or True).complete
+    assert seen == list(range(SCAN.lines))
+    assert [line.index for line in desk.progress(2).lines] == [2, 3, 4]
+    app = fake.connect(desk).application
+    app.SetGalleryHistoryDirectoryPath(str(gallery))
+    app.Scan.StartFrameUp()
+    while app.Scan.IsScanning:
+        pass
+    assert len(app.Scan.GetLine(0, 1, SCAN.lines - 1, 0, 1).split(";")) == SCAN.points
+
+
+def test_a_frame_that_would_fill_the_memory_is_refused(far: Instrument) -> None:
+    far.set(points=4096, lines=4096)
+    far.approach()
+    with pytest.raises(InstrumentError, match="pixels at most, not 16777216"):
+        far.scan("a")
 
 
 # ---------------------------------------------------------------------- strangers

@@ -141,7 +141,7 @@ class Session:
             self._running = False
             return False
         self._lines += progress["lines"]
-        self._running = bool(progress["running"])
+        self._running = bool(progress["running"]) or len(self._lines) < progress["lines_done"]
         if progress["fault"] is not None:
             raise refused(str(progress["fault"]["message"]))
         if not self._running:
