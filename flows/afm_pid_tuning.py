@@ -18,6 +18,7 @@ from prefect.utilities.annotations import quote
 
 from flows.tuning_artifacts import publish_group, publish_result
 from tasks_lib.instruments.tuning.bench import open_bench
+from tasks_lib.instruments.tuning.extra import require_packages
 from tasks_lib.instruments.tuning.folder import TuningFolder, last_memory
 from tasks_lib.instruments.tuning.session import TuningFailedError, TuningSession, open_session
 from tasks_lib.instruments.tuning.session_records import ScanPlan, TuningOrder, TuningResult
@@ -57,6 +58,7 @@ async def afm_pid_tuning(store_url: str, tuning_id: str, order: dict[str, Any] |
     order : dict, optional
         Fields of `TuningOrder`; without it the order is in the store already.
     """
+    require_packages()
     folder = TuningFolder(Store.open(store_url), tuning_id)
     if order is not None:
         await asyncio.to_thread(folder.begin, TuningOrder.model_validate(order))

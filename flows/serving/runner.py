@@ -19,14 +19,25 @@ _PARENTS = 8
 
 
 async def serve_episodes(settings: RunnerSettings) -> None:
-    """Serve the flows that work on machines, as many at once as this host can bear."""
+    """Serve the flows that work on machines and microscopes, as many at once as this host can bear."""
     from prefect.runner import Runner
 
     from flows.episode import episode, mixed_episode
+    from tasks_lib.instruments.tuning.extra import missing_packages
 
     runner = Runner(name="episodes", limit=settings.episodes_at_once, pause_on_shutdown=False)
     for flow in (episode, mixed_episode):
         await runner.aadd_flow(flow, name=flow.name, tags=[TAG], description=flow.description)
+    if not missing_packages():
+        from flows.afm_pid_tuning import afm_pid_tuning
+
+        await runner.aadd_flow(
+            afm_pid_tuning,
+            name=afm_pid_tuning.name,
+            tags=[TAG],
+            description=afm_pid_tuning.description,
+            parameters={"store_url": settings.store_url},
+        )
     await runner.start()
 
 

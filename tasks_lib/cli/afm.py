@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +14,7 @@ from tasks_lib.cli.console import Exit, explained, out, print_json, say
 from tasks_lib.cli.options import JsonOption, StoreOption, open_store
 from tasks_lib.cli.settings import load_settings
 from tasks_lib.episodes import load_engine
+from tasks_lib.instruments.tuning.extra import require_packages
 from tasks_lib.records.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from tasks_lib.store import Store
 
 afm_app = typer.Typer(help="Tune a microscope, and compare strategies of tuning.", no_args_is_help=True)
-_EXTRA = ("deap", "matplotlib", "numba", "optuna", "sklearn")
 
 
 @afm_app.command("tune")
@@ -52,7 +51,7 @@ def tune(
     Example: matassay afm tune --scene rough --budget 20
     """
     with explained():
-        _need_extra()
+        require_packages()
         from tasks_lib.instruments.tuning.folder import TuningFolder
         from tasks_lib.instruments.tuning.session import TuningFailedError
 
@@ -92,7 +91,7 @@ def limits(json: JsonOption = False) -> None:
     Example: matassay afm limits
     """
     with explained():
-        _need_extra()
+        require_packages()
         from tasks_lib.instruments.tuning.box import GainBox
         from tasks_lib.instruments.tuning.objective import Objective
         from tasks_lib.instruments.tuning.scenes import SCENES
@@ -142,7 +141,7 @@ def pid_study(
     Example: matassay afm pid-study --out study --scene particles --strategy gp-ei --strategy random --workers 2
     """
     with explained(interrupts=False):
-        _need_extra()
+        require_packages()
         from tasks_lib.instruments.tuning.study import run_cases, summarise
         from tasks_lib.instruments.tuning.study_report import append_row, read_rows, rows_of, study_plot, study_table
 
@@ -175,13 +174,6 @@ def pid_study(
     else:
         out.print(table, soft_wrap=True, markup=False, end="")
         out.print(f"table and plot: {folder / 'table.md'}, {folder / 'study.png'}", soft_wrap=True, markup=False)
-
-
-def _need_extra() -> None:
-    missing = [name for name in _EXTRA if find_spec(name) is None]
-    if missing:
-        msg = f"the microscope needs {', '.join(missing)}: install the extra, `pip install 'matassay[afm]'`"
-        raise ConfigurationError(msg)
 
 
 def _order(**fields: object) -> TuningOrder:

@@ -16,6 +16,7 @@ from tasks_lib.instruments.tuning.session_records import Role, ScanRecord
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
 
 # Colours of Okabe and Ito, which colour-blind readers tell apart.
 _TRACE, _RETRACE, _BEST, _BEFORE, _VOID = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#777777"
@@ -27,12 +28,13 @@ _LOWEST = -1.0
 def scan_picture(frame: Frame, found: Tracking, title: str) -> bytes:
     """Return the levelled heights forward and backward, side by side, over a line of both."""
     figure = _figure(7.2, 4.2)
-    grid = figure.add_gridspec(2, 2, height_ratios=(1, 1.2))
     images = {way: _levelled(frame, way) for way in Direction}
     span = _span(images.values())
-    for column, way in enumerate(Direction):
-        _image(figure, figure.add_subplot(grid[0, column]), frame, images[way], span, way.value)
-    _profile(figure.add_subplot(grid[1, :]), frame, images)
+    top, scale, bottom = _places(figure, 1)
+    for axes, way in zip(top, Direction, strict=True):
+        shown = _image(axes, frame, images[way], span, way.value)
+    figure.colorbar(shown, cax=scale, label="z / nm")
+    _profile(bottom[0], frame, images)
     figure.suptitle(f"{title}: {_gains(frame)}; {_judgement(found)}", fontsize=10)
     return _png(figure)
 
@@ -40,7 +42,8 @@ def scan_picture(frame: Frame, found: Tracking, title: str) -> bytes:
 def overlay_picture(frame: Frame, title: str) -> bytes:
     """Return trace over retrace along the middle line of a frame."""
     figure = _figure(7.2, 2.8)
-    _profile(figure.add_subplot(), frame, {way: _levelled(frame, way) for way in Direction})
+    axes = figure.add_axes((0.1, 0.18, 0.87, 0.68))
+    _profile(axes, frame, {way: _levelled(frame, way) for way in Direction})
     figure.suptitle(f"{title}: {_gains(frame)}", fontsize=10)
     return _png(figure)
 
@@ -48,18 +51,17 @@ def overlay_picture(frame: Frame, title: str) -> bytes:
 def before_after_picture(before: Frame, after: Frame) -> bytes:
     """Return a frame with the previous gains beside one with the new ones, heights on the same scale."""
     figure = _figure(9.6, 4.2)
-    grid = figure.add_gridspec(2, 2, height_ratios=(1, 1.2))
     images = [{way: _levelled(frame, way) for way in Direction} for frame in (before, after)]
     span = _span([image for pair in images for image in pair.values()])
-    lines = []
+    top, scale, bottom = _places(figure, 2)
     for column, (name, frame) in enumerate((("before", before), ("after", after))):
-        top = figure.add_subplot(grid[0, column])
-        _image(figure, top, frame, images[column][Direction.FORWARD], span, f"{name}: {_gains(frame)}")
-        lines.append(figure.add_subplot(grid[1, column]))
-        _profile(lines[-1], frame, images[column])
-    low = min(axes.get_ylim()[0] for axes in lines)
-    high = max(axes.get_ylim()[1] for axes in lines)
-    for axes in lines:
+        forward = images[column][Direction.FORWARD]
+        shown = _image(top[column], frame, forward, span, f"{name}: {_gains(frame)}, forward")
+        _profile(bottom[column], frame, images[column])
+    figure.colorbar(shown, cax=scale, label="z / nm")
+    low = min(axes.get_ylim()[0] for axes in bottom)
+    high = max(axes.get_ylim()[1] for axes in bottom)
+    for axes in bottom:
         axes.set_ylim(low, high)
     return _png(figure)
 
@@ -69,7 +71,8 @@ def history_picture(records: Sequence[ScanRecord], title: str) -> bytes:
     from matplotlib.ticker import MaxNLocator
 
     figure = _figure(7.2, 4.6)
-    scores, gains = figure.subplots(2, 1, sharex=True, height_ratios=(1.5, 1))
+    sides = {"left": 0.1, "right": 0.98, "top": 0.92, "bottom": 0.11, "hspace": 0.08}
+    scores, gains = figure.subplots(2, 1, sharex=True, height_ratios=(1.5, 1), gridspec_kw=sides)
     place = list(range(1, len(records) + 1))
     trials = [(at, one) for at, one in zip(place, records, strict=True) if one.plan.role is Role.SEARCH]
     for role, colour, name in (
@@ -109,7 +112,8 @@ def history_picture(records: Sequence[ScanRecord], title: str) -> bytes:
     gains.semilogy(place, [max(one.plan.gains.i, 1) for one in records], "s", ms=3.5, color="#000000", label="I")
     gains.semilogy(place, [max(one.plan.gains.p, 1) for one in records], "^", ms=3.5, color=_RETRACE, label="P")
     gains.semilogy(place, [max(one.plan.gains.d, 1) for one in records], "v", ms=3.5, color=_TRACE, label="D")
-    gains.legend(fontsize=8, ncols=3, loc="best")
+    gains.set_ylim(0.5, 1e5)
+    gains.legend(fontsize=8, ncols=3, loc="upper left")
     gains.set_ylabel("gains (0 drawn at 1)")
     gains.set_xlabel("scan")
     gains.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -121,7 +125,20 @@ def _figure(width: float, height: float) -> Figure:
     # The object and not pyplot: no window system, no state that threads would share.
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(width, height), dpi=_DPI, layout="constrained")
+    return Figure(figsize=(width, height), dpi=_DPI)
+
+
+def _places(figure: Figure, below: int) -> tuple[list[Axes], Axes, list[Axes]]:
+    """Return places for two images, their scale, and one or two profiles below.
+
+    Fixed and not fitted to the labels: fitting would take twice the time of drawing, for every scan.
+    """
+    top = figure.add_gridspec(1, 3, left=0.09, right=0.9, top=0.85, bottom=0.55, width_ratios=(1, 1, 0.04), wspace=0.08)
+    bottom = figure.add_gridspec(1, below, left=0.09, right=0.9, top=0.4, bottom=0.12, wspace=0.25)
+    images = [figure.add_subplot(top[0, column]) for column in range(2)]
+    images[0].set_ylabel("y / µm")
+    images[1].tick_params(labelleft=False)
+    return images, figure.add_subplot(top[0, 2]), [figure.add_subplot(bottom[0, column]) for column in range(below)]
 
 
 def _png(figure: Figure) -> bytes:
@@ -151,17 +168,16 @@ def _span(images: Any) -> tuple[float, float]:
     return (float(low), float(high)) if high > low else (float(low) - 1.0, float(low) + 1.0)
 
 
-def _image(figure: Figure, axes: Axes, frame: Frame, image: Samples, span: tuple[float, float], title: str) -> None:
+def _image(axes: Axes, frame: Frame, image: Samples, span: tuple[float, float], title: str) -> AxesImage:
     width, height = 1e6 * frame.scan.width_m, 1e6 * frame.scan.height_m
     # A probe is a narrow band; drawn to scale it would be a thread.
     shown = axes.imshow(
         image, origin="lower", aspect="auto", extent=(0, width, 0, height), vmin=span[0], vmax=span[1], cmap="cividis",
         interpolation="nearest",
     )  # fmt: skip
-    figure.colorbar(shown, ax=axes, label="z / nm")
     axes.set_title(title, fontsize=9)
     axes.set_xlabel("x / µm")
-    axes.set_ylabel("y / µm")
+    return shown
 
 
 def _profile(axes: Axes, frame: Frame, images: dict[Direction, Samples]) -> None:
@@ -177,7 +193,7 @@ def _profile(axes: Axes, frame: Frame, images: dict[Direction, Samples]) -> None
     axes.set_xlim(0, 1e6 * frame.scan.width_m)
     axes.set_xlabel(f"x / µm (line {row + 1} of {frame.scan.lines})")
     axes.set_ylabel("z / nm")
-    axes.legend(fontsize=8, loc="best")
+    axes.legend(fontsize=8, loc="upper left", framealpha=0.5)
 
 
 def _gains(frame: Frame) -> str:
