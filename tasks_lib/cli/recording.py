@@ -5,6 +5,7 @@ from __future__ import annotations
 import select as waiting
 import shlex
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +29,7 @@ from tasks_lib.taskdefs import LoadedTask, write_target
 
 _DRAFTS = Path("artifacts") / "drafts"
 _SCREENS = "screens"
+_TARGETS = Path("targets") / "draft"
 _POLL = 0.3  # s between two looks at what the person did
 
 
@@ -69,8 +71,9 @@ def record(
         manifest = recording_manifest(loaded, chosen.digest, machine, hints=hints)
         place = folder if folder is not None else _DRAFTS / loaded.id
         files = {stage.id: place / _name(loaded, stage) for stage in recorded_stages(loaded)}
-        _check(files, force=force, problems=provider(machine.provider).problems(desktop=True) + viewing_problems())
         desk = _Desk(until_file)
+        problems = provider(machine.provider).problems(desktop=True) + viewing_problems()
+        _check(place, files, force=force, problems=problems)
         target = open_store(store, settings)
         open_run(target, manifest)
         build_environments(manifest, root, say)
@@ -127,21 +130,28 @@ def _name(loaded: LoadedTask, stage: Stage) -> str:
     return "oracle.md" if len(loaded.task.stages) == 1 else f"oracle.{stage.id}.md"
 
 
-def _check(files: dict[str, Path], *, force: bool, problems: list[str]) -> None:
+def _check(place: Path, files: dict[str, Path], *, force: bool, problems: list[str]) -> None:
     """Refuse before anybody has worked for nothing."""
     if problems:
         raise ConfigurationError("; ".join(problems))
-    for file in files.values():
-        if file.exists() and not force:
-            msg = f"{file} is there already: give another --out, or replace it with --force"
-            raise ConfigurationError(msg)
-        file.parent.mkdir(parents=True, exist_ok=True)
+    there = [file for file in (*files.values(), *_pictures(place)) if file.exists() or file.is_symlink()]
+    if there and not force:
+        msg = f"{there[0]} is there already: give another --out, or replace it with --force"
+        raise ConfigurationError(msg)
+    for folder in (place, place / _SCREENS, place / _TARGETS):
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass  # it can be written to
+
+
+def _pictures(place: Path) -> list[Path]:
+    return sorted([*(place / _TARGETS).glob("*.png"), *(place / _SCREENS).glob("*.png")])
 
 
 def _write(recording: Recording, files: dict[str, Path], place: Path) -> None:
     """Write transcripts, targets and the screens before the steps."""
     if any(draft.steps for draft in recording.drafts.values()):
-        for old in (*(place / "targets" / "draft").glob("*.png"), *(place / _SCREENS).glob("*.png")):
+        for old in _pictures(place):
             old.unlink()  # of the draft that is replaced
     for stage, draft in recording.drafts.items():
         if draft.steps:
@@ -149,7 +159,6 @@ def _write(recording: Recording, files: dict[str, Path], place: Path) -> None:
     for target in (target for draft in recording.drafts.values() for target in draft.targets.values()):
         write_target(place, target, replace=True)
     for (stage, number), png in recording.screens.items():
-        (place / _SCREENS).mkdir(exist_ok=True)
         (place / _SCREENS / f"{stage}-{number:02d}.png").write_bytes(png)
 
 
@@ -195,7 +204,7 @@ def _lines(recording: Recording, run: str, files: dict[str, Path]) -> Iterator[s
         yield f"{files[stage]}: {len(draft.steps)} steps, {len(draft.targets)} targets cut"
         yield from (scrub(f"  {note}") for note in draft.notes)
         if draft.targets:
-            pictures = shlex.quote(str(files[stage].parent / "targets" / "draft"))
+            pictures = shlex.quote(str(files[stage].parent / _TARGETS))
             yield f"  read it, and give the targets of {pictures} names below taskdefs/targets"
     yield f"run {run}"
 

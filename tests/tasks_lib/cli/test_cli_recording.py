@@ -176,6 +176,42 @@ def test_what_cannot_be_recorded_is_refused_before_anybody_works(words, said, ro
     assert (tmp_path / "there" / "oracle.md").read_text(encoding="utf-8") == "An oracle.\n"
 
 
+@pytest.mark.parametrize(
+    ("there", "said"),
+    [
+        ("targets/draft/01.png", "targets/draft/01.png is there already"),
+        ("screens/main-01.png", "screens/main-01.png is there already"),
+        ("screens", "screens"),
+        ("targets", "targets"),
+        ("", "out"),
+    ],
+)
+def test_a_folder_that_cannot_take_a_draft_is_refused_before_anybody_works(there, said, root, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(recording, "viewing_problems", list)
+    file = tmp_path / "out" / there if there else tmp_path / "out"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(b"of another draft")
+    words = ["record", TASK, "--until-file", "done", "--out", "out", "--taskdefs", str(root), "--store", "store"]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 2
+    assert said in "".join(result.stderr.split("\n"))
+    assert file.read_bytes() == b"of another draft"
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_link_that_leads_nowhere_is_not_written_through(root, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(recording, "viewing_problems", list)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "oracle.md").symlink_to(tmp_path / "elsewhere.md")
+    words = ["record", TASK, "--until-file", "done", "--out", "out", "--taskdefs", str(root), "--store", "store"]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 2
+    assert "oracle.md is there already" in " ".join(result.stderr.split())
+    assert not (tmp_path / "elsewhere.md").exists()
+
+
 def test_missing_programs_are_named_with_the_command_that_installs_them(root, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(recording, "viewing_problems", lambda: ["it needs x11vnc: apt-get install x11vnc"])
