@@ -154,6 +154,20 @@ def test_ctrl_c_judges_nothing_keeps_the_draft_and_leaves_no_process(started, pe
     assert me.gone.wait(20)
 
 
+@pytest.mark.desktop
+@needs_programs
+def test_a_recording_that_is_killed_takes_its_machine_along(started, person):
+    command = started()
+    me = person(command.url)
+    below = psutil.Process(command.process.pid).children(recursive=True)
+    assert "x11vnc" in {process.name() for process in below}
+    command.process.kill()
+    command.process.wait()
+    _, alive = psutil.wait_procs(below, timeout=30)
+    assert not alive, alive
+    assert me.gone.wait(20)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
