@@ -11,9 +11,9 @@ from tasks_lib.models import (
     Canned,
     ChatModel,
     Fault,
+    HttpChat,
     ImagePart,
     Message,
-    OpenAIChat,
     ScriptedEndpoint,
     ScriptedSession,
     fit_picture,
@@ -94,7 +94,7 @@ class ScriptedLlmAgent(LlmAgent):
     def __init__(self, replies: Iterable[str | Canned | Fault], *, hints: bool = True) -> None:
         self._endpoint = ScriptedEndpoint()
         self.session: ScriptedSession = self._endpoint.open(replies)
-        model = OpenAIChat("scripted", self.session.settings(), api_key=self.session.token, environ={})
+        model = HttpChat("scripted", self.session.settings(), api_key=self.session.token, environ={})
         super().__init__(model, hints=hints, name="scripted-llm")
 
     def close(self) -> None:

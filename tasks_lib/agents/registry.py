@@ -10,7 +10,7 @@ from tasks_lib.agents.protocol import Agent, Reply
 from tasks_lib.agents.random_agent import RandomAgent
 from tasks_lib.agents.targets import Targets
 from tasks_lib.agents.transcripts import DONE, TranscriptAgent, recorded
-from tasks_lib.models import ChatModel, ModelSettings, OpenAIChat
+from tasks_lib.models import ChatModel, HttpChat, ModelSettings
 from tasks_lib.records import Step
 from tasks_lib.records.errors import ConfigurationError, TaskError
 
@@ -89,7 +89,7 @@ def make_agent(
             msg = "agent 'llm' needs a model: name one of the [models.NAME] tables of matassay.toml"
             raise ConfigurationError(msg)
         if isinstance(model, ModelSettings):
-            model = OpenAIChat(model_name or model.model, model, environ=environ)
+            model = HttpChat(model_name or model.model, model, environ=environ)
         return LlmAgent(model, hints=hints)
     msg = f"no agent {name!r}; there are {', '.join(sorted(AGENTS))}"
     raise ConfigurationError(msg)

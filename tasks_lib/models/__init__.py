@@ -1,25 +1,27 @@
-"""Chat models behind one small protocol, their settings, and an endpoint that serves canned replies."""
+"""Chat models of four dialects behind one protocol, their settings, and an endpoint that serves canned replies."""
 
+from tasks_lib.models.client import HttpChat
 from tasks_lib.models.images import Picture, fit_picture, to_screen
-from tasks_lib.models.openai_chat import OpenAIChat
 from tasks_lib.models.protocol import ChatModel, Completion, DeadlineError, ImagePart, Message, Part, TextPart
 from tasks_lib.models.redaction import Redactor
 from tasks_lib.models.retries import RetryPolicy
-from tasks_lib.models.scripted import Canned, Fault, FaultKind, ScriptedEndpoint, ScriptedSession
+from tasks_lib.models.scripted import Canned, ChatFace, Face, Fault, FaultKind, ScriptedEndpoint, ScriptedSession
 from tasks_lib.models.settings import ImageSettings, ModelSettings, Prices, load_models
 
 __all__ = [
     "Canned",
+    "ChatFace",
     "ChatModel",
     "Completion",
     "DeadlineError",
+    "Face",
     "Fault",
     "FaultKind",
+    "HttpChat",
     "ImagePart",
     "ImageSettings",
     "Message",
     "ModelSettings",
-    "OpenAIChat",
     "Part",
     "Picture",
     "Prices",

@@ -10,10 +10,11 @@ import threading
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from email.message import Message
 from enum import StrEnum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from tasks_lib.models.settings import ImageSettings, ModelSettings
 
@@ -104,6 +105,64 @@ class ScriptedSession:
             return self.queue.popleft() if self.queue else None
 
 
+class Face(Protocol):
+    """The dialect that an endpoint speaks."""
+
+    path: str
+
+    def key(self, headers: Message) -> str:
+        """Return the key that a request brings."""
+        ...
+
+    def problem(self, request: dict[str, Any]) -> str | None:
+        """Return what is wrong with a request."""
+        ...
+
+    def completion(self, reply: Canned, request: dict[str, Any], served: int) -> dict[str, Any]:
+        """Return the body of an answer."""
+        ...
+
+    def nothing(self) -> dict[str, Any]:
+        """Return a body of the right kind without any answer."""
+        ...
+
+
+class ChatFace:
+    """Chat completions."""
+
+    path = "/chat/completions"
+
+    def key(self, headers: Message) -> str:
+        """Return the bearer token."""
+        return headers.get("Authorization", "").removeprefix("Bearer ")
+
+    def problem(self, request: dict[str, Any]) -> str | None:
+        """Want a list of messages."""
+        return None if isinstance(request.get("messages"), list) else "the body is a JSON object with a list `messages`"
+
+    def nothing(self) -> dict[str, Any]:
+        """Return a completion without a choice."""
+        return {"object": "chat.completion", "choices": []}
+
+    def completion(self, reply: Canned, request: dict[str, Any], served: int) -> dict[str, Any]:
+        """Return a completion with one choice."""
+        message: dict[str, Any] = {"role": "assistant", "content": reply.text}
+        if reply.reasoning:
+            message["reasoning_content"] = reply.reasoning
+        body: dict[str, Any] = {
+            "id": f"scripted-{served}",
+            "object": "chat.completion",
+            "created": 0,
+            "model": str(request.get("model", "")),
+            "choices": [{"index": 0, "message": message, "finish_reason": reply.finish_reason}],
+        }
+        if reply.usage:
+            given = _request_tokens(request["messages"])
+            made = _tokens(reply.text) + _tokens(reply.reasoning)
+            body["usage"] = {"prompt_tokens": given, "completion_tokens": made, "total_tokens": given + made}
+        return body
+
+
 class ScriptedEndpoint:
     """A server on 127.0.0.1 whose sessions answer ``POST …/chat/completions`` from a list.
 
@@ -113,10 +172,10 @@ class ScriptedEndpoint:
     ...     session = endpoint.open(["Hello."])
     """
 
-    def __init__(self) -> None:
+    def __init__(self, face: Face | None = None) -> None:
         self._sessions: dict[str, ScriptedSession] = {}
         self._stop = threading.Event()
-        self._server = _Server(self._sessions, self._stop)
+        self._server = _Server(self._sessions, self._stop, face or ChatFace())
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, name="matassay-scripted", daemon=True
         )
@@ -158,9 +217,10 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 128
 
-    def __init__(self, sessions: dict[str, ScriptedSession], stop: threading.Event) -> None:
+    def __init__(self, sessions: dict[str, ScriptedSession], stop: threading.Event, face: Face) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.sessions = sessions
+        self.face = face
         self.stop = stop
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -191,8 +251,9 @@ class _Handler(BaseHTTPRequestHandler):
         except (ValueError, RecursionError):
             self._error(400, "the body is not valid JSON")
             return
-        if not isinstance(request, dict) or not isinstance(request.get("messages"), list):
-            self._error(400, "the body is a JSON object with a list `messages`")
+        problem = self.server.face.problem(request) if isinstance(request, dict) else "the body is no JSON object"
+        if problem:
+            self._error(400, problem)
             return
         session.requests.append(request)
         item = session.take()
@@ -202,7 +263,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._fault(session, item, request)
         else:
             session.served += 1
-            self._send(200, _completion(item, request, session.served))
+            self._send(200, self.server.face.completion(item, request, session.served))
 
     def _body(self) -> bytes | None:
         length = self.headers.get("Content-Length", "")
@@ -215,17 +276,17 @@ class _Handler(BaseHTTPRequestHandler):
     def _session(self) -> ScriptedSession | None:
         parts = self.path.split("/")
         found = self.server.sessions.get(parts[2]) if len(parts) > 2 and parts[1] == "sessions" else None
-        if found is None or parts[3:] != ["v1", "chat", "completions"]:
+        if found is None or "/".join(parts[3:]) != f"v1{self.server.face.path}":
             self._error(404, "no such session")
             return None
-        given = self.headers.get("Authorization", "").encode("utf-8", "replace")
-        if not hmac.compare_digest(given, f"Bearer {found.token}".encode()):
+        given = self.server.face.key(self.headers).encode("utf-8", "replace")
+        if not hmac.compare_digest(given, found.token.encode()):
             self._error(401, "wrong token")
             return None
         return found
 
     def _fault(self, session: ScriptedSession, fault: Fault, request: dict[str, Any]) -> None:
-        whole = json.dumps(_completion(Canned("late"), request, session.served)).encode()
+        whole = json.dumps(self.server.face.completion(Canned("late"), request, session.served)).encode()
         if fault.kind is FaultKind.CUT:
             self._cut()
         elif fault.kind is FaultKind.STATUS:
@@ -236,7 +297,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif fault.kind is FaultKind.TRUNCATED:
             self._send_bytes(200, whole[: len(whole) // 2], {}, "application/json")
         elif fault.kind is FaultKind.NO_CHOICE:
-            self._send(200, {"object": "chat.completion", "choices": []})
+            self._send(200, self.server.face.nothing())
         elif fault.kind is FaultKind.SHORT:
             self._head(len(whole) + 100)
             self.wfile.write(whole)
@@ -280,24 +341,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
         self.wfile.flush()
-
-
-def _completion(reply: Canned, request: dict[str, Any], served: int) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": reply.text}
-    if reply.reasoning:
-        message["reasoning_content"] = reply.reasoning
-    body: dict[str, Any] = {
-        "id": f"scripted-{served}",
-        "object": "chat.completion",
-        "created": 0,
-        "model": str(request.get("model", "")),
-        "choices": [{"index": 0, "message": message, "finish_reason": reply.finish_reason}],
-    }
-    if reply.usage:
-        given = _request_tokens(request["messages"])
-        made = _tokens(reply.text) + _tokens(reply.reasoning)
-        body["usage"] = {"prompt_tokens": given, "completion_tokens": made, "total_tokens": given + made}
-    return body
 
 
 def _tokens(text: str) -> int:

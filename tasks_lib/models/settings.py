@@ -8,12 +8,20 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from tasks_lib.records import Record, Usage
 from tasks_lib.records.errors import ConfigurationError
 
-_OURS = frozenset({"messages", "model", "stream", "temperature", "seed", "max_tokens", "n"})
+_OURS = frozenset(
+    {
+        "messages", "model", "stream", "temperature", "seed", "max_tokens", "n", "input", "instructions",
+        "max_output_tokens", "system", "contents", "systemInstruction",
+    }
+)  # fmt: skip
+# Some endpoints take no seed, and some no temperature above 1: better said here than by status 400 in the night.
+_WITHOUT_SEED = frozenset({"anthropic", "openai-responses"})
+_ENDINGS = {"openai": "/chat/completions", "openai-responses": "/responses", "anthropic": "/messages", "gemini": ""}
 
 
 class ImageSettings(Record):
@@ -44,8 +52,12 @@ class Prices(Record):
 class ModelSettings(Record):
     """A model: where it answers, how it is asked."""
 
-    provider: Literal["openai"] = Field(default="openai", description="the dialect: OpenAI-compatible chat completions")
-    base_url: str = Field(description="up to and without /chat/completions")
+    provider: Literal["openai", "openai-responses", "anthropic", "gemini"] = Field(
+        default="openai",
+        description="the dialect: `openai` are chat completions, which most servers speak; `openai-responses`,"
+        " `anthropic` (Messages), `gemini` (generateContent)",
+    )
+    base_url: str = Field(description="up to and with the version, as https://host/v1; what follows is added")
     model: str = Field(min_length=1, description="the name that the endpoint knows")
     api_key_env: str | None = Field(
         default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", description="environment variable that holds the key"
@@ -69,7 +81,10 @@ class ModelSettings(Record):
         if parts.username or parts.password or parts.query or parts.fragment:
             msg = "base_url holds no user, password, query or fragment: put the key into the variable of `api_key_env`"
             raise ValueError(msg)
-        return value.rstrip("/").removesuffix("/chat/completions")
+        plain = value.rstrip("/")
+        for ending in _ENDINGS.values():
+            plain = plain.removesuffix(ending)
+        return plain
 
     @field_validator("extra_body")
     @classmethod
@@ -78,6 +93,16 @@ class ModelSettings(Record):
             msg = f"extra_body may not hold {', '.join(taken)}: these have settings of their own or are fixed"
             raise ValueError(msg)
         return value
+
+    @model_validator(mode="after")
+    def _taken_by_the_dialect(self) -> ModelSettings:
+        if self.seed is not None and self.provider in _WITHOUT_SEED:
+            msg = f"provider {self.provider!r} takes no seed: leave `seed` out, its replies cannot be repeated"
+            raise ValueError(msg)
+        if self.provider == "anthropic" and self.temperature is not None and self.temperature > 1:
+            msg = f"provider 'anthropic' takes a temperature from 0 to 1, not {self.temperature}"
+            raise ValueError(msg)
+        return self
 
 
 def load_models(path: Path | None) -> dict[str, ModelSettings]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks_lib.models import OpenAIChat, RetryPolicy
+from tasks_lib.models import HttpChat, RetryPolicy
 from tasks_lib.records import Budget, Deliverable, MachineSettings, Modality, Stage
 from tasks_lib.sandbox import provider
 from tasks_lib.store import Store
@@ -70,7 +70,7 @@ def make_chat(session, *, attempts=2, **changes):
     """A client of a scripted session that does not sleep between tries."""
     settings = session.settings(attempts=attempts, **changes)
     retries = RetryPolicy(attempts=attempts)
-    return OpenAIChat("test", settings, api_key=session.token, environ={}, retries=retries, sleep=lambda _: None)
+    return HttpChat("test", settings, api_key=session.token, environ={}, retries=retries, sleep=lambda _: None)
 
 
 def texts_asked(session):

@@ -1,16 +1,17 @@
-"""Reading the reply of a chat-completions endpoint, whatever it holds."""
+"""What every dialect reads from a reply, whatever the reply holds."""
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from tasks_lib.records import Usage, clean_text
 
 
 class BrokenReplyError(ValueError):
-    """The body is not what a chat-completions endpoint sends: cut, garbled, or no choice in it."""
+    """The body is not what such an endpoint sends: cut, garbled, or no answer in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +25,21 @@ class ChatReply:
     model: str | None
 
 
-def read_reply(body: bytes) -> ChatReply:
-    """Read a body.
+class ReplyReader(Protocol):
+    """Reads the body of a successful answer; raises `BrokenReplyError`."""
 
-    An empty text is an answer of the model; no choice at all is a fault of the endpoint.
+    def __call__(self, body: bytes) -> ChatReply:
+        """Read a body."""
+        ...
+
+
+def parse_object(body: bytes) -> dict[str, Any]:
+    """Return the JSON object of a body.
 
     Raises
     ------
     BrokenReplyError
-        If the body is no JSON object with at least one choice that holds a message.
+        If the body is no JSON object.
     """
     try:
         found = json.loads(body.decode("utf-8", "replace"))
@@ -42,21 +49,18 @@ def read_reply(body: bytes) -> ChatReply:
     if not isinstance(found, dict):
         msg = f"a JSON {type(found).__name__} instead of an object"
         raise BrokenReplyError(msg)
-    choices = found.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    message = choice.get("message") if isinstance(choice, dict) else None
-    if not isinstance(choice, dict) or not isinstance(message, dict):
-        msg = "no choice with a message"
-        raise BrokenReplyError(msg)
-    text = _text(message.get("content")) or _text(message.get("refusal"))
-    reasoning = _text(message.get("reasoning_content")) or _text(message.get("reasoning"))
+    return found
+
+
+def reply_of(text: str, reasoning: str, usage: Usage, finish_reason: Any, model: Any) -> ChatReply:
+    """Return a reply whose texts are clean, and whose thoughts, where they stand in the answer, are kept apart."""
     thought, text = split_thought(text)
     return ChatReply(
         text=clean_text(text),
         reasoning=clean_text("\n".join(part for part in (reasoning, thought) if part)),
-        usage=_usage(found.get("usage")),
-        finish_reason=_word(choice.get("finish_reason")),
-        model=_word(found.get("model")),
+        usage=usage,
+        finish_reason=word(finish_reason),
+        model=word(model),
     )
 
 
@@ -92,30 +96,35 @@ def error_text(body: bytes, limit: int = 300) -> tuple[str, str]:
     return (line if len(line) <= limit else line[:limit] + "…"), code
 
 
-def _text(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        parts = (part.get("text") if isinstance(part, dict) else part for part in content)
-        return "".join(part for part in parts if isinstance(part, str))
-    return ""
+def retry_delay(body: bytes) -> float | None:
+    """Return how long an error body asks to be left alone, s: Google's `RetryInfo`, such as ``"34s"``."""
+    try:
+        error = parse_object(body).get("error")
+    except BrokenReplyError:
+        return None
+    for detail in objects(field_of(error, "details")):
+        found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,9})?)s", str(detail.get("retryDelay", "")))
+        if found:
+            return float(found.group(1))
+    return None
 
 
-def _word(value: Any) -> str | None:
+def objects(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of a list; none where it is no list."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def word(value: Any) -> str | None:
+    """Return a text, or None where it is none."""
     return clean_text(value) if isinstance(value, str) else None
 
 
-def _usage(value: Any) -> Usage:
-    if not isinstance(value, dict):
-        return Usage()
-    details = value.get("prompt_tokens_details")
-    return Usage(
-        input_tokens=_count(value.get("prompt_tokens")),
-        output_tokens=_count(value.get("completion_tokens")),
-        cached_tokens=_count(details.get("cached_tokens")) if isinstance(details, dict) else None,
-    )
-
-
-def _count(value: Any) -> int | None:
+def count(value: Any) -> int | None:
+    """Return a number of tokens, or None where it is none: a missing usage is missing, not 0."""
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
     return int(value) if whole and not isinstance(value, bool) and value >= 0 else None
+
+
+def field_of(value: Any, name: str) -> Any:
+    """Return a field of an object, None where it is no object or has no such field."""
+    return value.get(name) if isinstance(value, dict) else None

@@ -10,10 +10,10 @@ from tasks_lib.models import (
     DeadlineError,
     Fault,
     FaultKind,
+    HttpChat,
     ImagePart,
     Message,
     ModelSettings,
-    OpenAIChat,
     Prices,
     RetryPolicy,
     ScriptedEndpoint,
@@ -39,7 +39,7 @@ class Waits(list):
 def client(session, *, attempts=3, sleep=None, environ=None, key=None, **changes):
     settings = session.settings(attempts=attempts, **changes)
     waits = Waits() if sleep is None else sleep
-    return OpenAIChat("night", settings, api_key=key or session.token, environ=environ or {}, sleep=waits), waits
+    return HttpChat("night", settings, api_key=key or session.token, environ=environ or {}, sleep=waits), waits
 
 
 def test_a_reply_with_usage_reasoning_and_cost(endpoint):
@@ -121,7 +121,7 @@ def test_time_lost_to_failures_is_told(endpoint):
         session = endpoint.open(replies)
         ticks = itertools.count()
         clock = lambda: float(next(ticks))  # noqa: E731
-        return OpenAIChat(
+        return HttpChat(
             "night", session.settings(), api_key=session.token, environ={}, sleep=Waits(), clock=clock
         ).complete(ASK)
 
@@ -191,7 +191,7 @@ def test_an_endpoint_that_is_down(endpoint):
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     settings = ModelSettings(base_url=f"http://127.0.0.1:{port}/v1", model="m", attempts=2)
-    chat = OpenAIChat("night", settings, environ={}, sleep=Waits())
+    chat = HttpChat("night", settings, environ={}, sleep=Waits())
     with pytest.raises(TransientEndpointError, match=r"cannot connect .* after 2 tries: start the server"):
         chat.complete(ASK)
 
@@ -249,18 +249,18 @@ def test_a_key_that_the_model_or_the_endpoint_repeats_is_hidden(endpoint):
 def test_a_missing_key_names_its_variable():
     settings = ModelSettings(base_url="http://127.0.0.1:1/v1", model="m", api_key_env="MY_KEY")
     with pytest.raises(ConfigurationError, match="set the environment variable MY_KEY"):
-        OpenAIChat("night", settings, environ={"MY_KEY": "  "})
+        HttpChat("night", settings, environ={"MY_KEY": "  "})
 
 
 def test_a_key_that_no_header_can_carry_is_refused_unseen():
     settings = ModelSettings(base_url="http://127.0.0.1:1/v1", model="m", api_key_env="MY_KEY")
     with pytest.raises(ConfigurationError, match="no HTTP header") as caught:
-        OpenAIChat("night", settings, environ={"MY_KEY": "schlüssel-geheim"})
+        HttpChat("night", settings, environ={"MY_KEY": "schlüssel-geheim"})
     assert "geheim" not in str(caught.value)
 
 
 def test_a_body_without_end_is_refused(endpoint, monkeypatch):
-    monkeypatch.setattr("tasks_lib.models.openai_chat.LARGEST_BODY", 1000)
+    monkeypatch.setattr("tasks_lib.models.client.LARGEST_BODY", 1000)
     chat, _ = client(endpoint.open(["x" * 5000]))
     with pytest.raises(EndpointError, match="more than 0 MiB"):
         chat.complete(ASK)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks_lib.models._chat_reply import BrokenReplyError, error_text, read_reply, split_thought
+from tasks_lib.models.dialects.chat_completions import read_reply
+from tasks_lib.models.dialects.reply import BrokenReplyError, error_text, split_thought
 
 
 def body(message=None, **more):

@@ -1,20 +1,19 @@
-"""The client of OpenAI-compatible chat completions (OpenAI, vLLM, Ollama, SGLang, OpenRouter and their like)."""
+"""The client of chat endpoints: one request a reply, tried again where that can help, in its provider's dialect."""
 
 from __future__ import annotations
 
-import base64
 import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import httpx
 
-from tasks_lib.models._chat_reply import BrokenReplyError, error_text, read_reply
 from tasks_lib.models._deadline import OverdueError, within
-from tasks_lib.models.protocol import Completion, DeadlineError, ImagePart, Message, Part
+from tasks_lib.models.dialects import DIALECTS, BrokenReplyError, error_text, retry_delay
+from tasks_lib.models.protocol import Completion, DeadlineError, Message
 from tasks_lib.models.redaction import Redactor
 from tasks_lib.models.retries import RetryPolicy, retry_after_seconds
 from tasks_lib.models.settings import ImageSettings, ModelSettings
@@ -29,7 +28,7 @@ _ADVICE = {
     401: "set the variable of `api_key_env` to a valid key",
     402: "the account has no credit left",
     403: "the key may not use this model: check its rights",
-    404: "check `base_url` (it ends before /chat/completions) and `model`",
+    404: "check `base_url` (what comes after it is added here), `provider` and `model`",
     413: "the request is too large: lower `image.max_long_edge`",
     422: "check the model's settings (image, seed, max_tokens, extra_body) against what the endpoint takes",
     429: "wait, or lower the number of episodes at a time",
@@ -44,8 +43,8 @@ class _TransientError(Exception):
         self.why, self.advice, self.retry_after = why, advice, retry_after
 
 
-class OpenAIChat:
-    """A chat model behind ``POST {base_url}/chat/completions``.
+class HttpChat:
+    """A chat model behind an HTTP endpoint, spoken to in the dialect of ``settings.provider``.
 
     Parameters
     ----------
@@ -95,8 +94,9 @@ class OpenAIChat:
         self._sleep = sleep
         self._clock = clock
         self._redactor = Redactor.from_environment(found) | Redactor([key] if key else [])
-        self._url = f"{settings.base_url}/chat/completions"
-        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._dialect = DIALECTS[settings.provider]
+        self._url = settings.base_url + self._dialect.path.format(model=quote(settings.model, safe=""))
+        self._headers = self._dialect.headers_with(key)
         self._client: httpx.Client | None = None
 
     @property
@@ -120,7 +120,7 @@ class OpenAIChat:
             left = None if seconds is None else seconds - (self._clock() - started)
             try:
                 raw = self._try_once(body, left, first=attempt == 1)
-                reply = read_reply(raw)
+                reply = self._dialect.read(raw)
             except BrokenReplyError as error:
                 failure = _TransientError(f"broken reply: {error}", "see the log of the endpoint")
             except _TransientError as error:
@@ -154,14 +154,7 @@ class OpenAIChat:
 
     def request_body(self, messages: Sequence[Message]) -> dict[str, Any]:
         """Return the JSON of a request."""
-        settings = self._settings
-        sampling = {"temperature": settings.temperature, "seed": settings.seed, "max_tokens": settings.max_tokens}
-        return {
-            **settings.extra_body,
-            "model": settings.model,
-            "messages": [_message(message) for message in messages],
-            **{field: value for field, value in sampling.items() if value is not None},
-        }
+        return self._dialect.write(messages, self._settings)
 
     def _try_once(self, body: dict[str, Any], left: float | None, *, first: bool) -> bytes:
         limit = self._settings.read_seconds
@@ -214,7 +207,8 @@ class OpenAIChat:
             raise EndpointError(self._say(why, _ADVICE[402]))
         if status in _TRANSIENT or status >= 500:
             advice = _ADVICE.get(status, "see the log of the endpoint")
-            raise _TransientError(why, advice, retry_after_seconds(response.headers.get("Retry-After")))
+            asked = retry_after_seconds(response.headers.get("Retry-After"))
+            raise _TransientError(why, advice, retry_delay(raw) if asked is None else asked)
         if response.is_redirect:
             raise EndpointError(self._say(why, "redirects are not followed: put the final address into `base_url`"))
         raise EndpointError(self._say(why, _ADVICE.get(status, "see the documentation of the endpoint")))
@@ -230,20 +224,3 @@ class OpenAIChat:
         return self._redactor(
             f"model {self._name!r} ({self._settings.model} at {self._settings.base_url}): {why}: {advice}"
         )
-
-
-def _message(message: Message) -> dict[str, Any]:
-    if not any(isinstance(part, ImagePart) for part in message.parts):
-        return {"role": message.role, "content": "\n".join(_part_text(part) for part in message.parts)}
-    return {"role": message.role, "content": [_part(part) for part in message.parts]}
-
-
-def _part_text(part: Part) -> str:
-    return "" if isinstance(part, ImagePart) else part.text
-
-
-def _part(part: Part) -> dict[str, Any]:
-    if isinstance(part, ImagePart):
-        data = base64.b64encode(part.data).decode("ascii")
-        return {"type": "image_url", "image_url": {"url": f"data:{part.media_type};base64,{data}"}}
-    return {"type": "text", "text": part.text}
