@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -27,13 +28,15 @@ from tasks_lib.instruments.protocol import (
     Value,
 )
 from tasks_lib.records import Record
-from tasks_lib.records.errors import ConfigurationError
+from tasks_lib.records.errors import ConfigurationError, MatAssayError
 
 M = TypeVar("M", bound=Record)
 
 MAX_FRAME_BYTES = 512 * 2**20
 _MAX_ANSWER_BYTES = 64 * 2**20
 _CONNECT_SECONDS = 5.0
+# A stop waits for nothing at the worker.
+_STOP_SECONDS = 10.0
 # How long the worker may keep a question about lines open.
 _WAIT = 1.0
 
@@ -131,6 +134,21 @@ class NanosurfBackEnd:
     def scan(self, name: str, on_line: OnLine) -> Frame:
         """Scan a frame; lines are asked for as they come, and the frame is the file that the instrument saved."""
         progress = self._parsed(Progress, self._post("/v1/scan", {"name": name}).content)
+        try:
+            self._follow(progress, on_line)
+        except BaseException:
+            # Whoever listened is gone, or the worker is: the scan must not go on by itself.
+            with suppress(MatAssayError):
+                self.stop()
+            raise
+        return self._frame(name)
+
+    def stop(self) -> None:
+        """End a scan at the next line, or an approach."""
+        self._post("/v1/stop", {}, min(self._seconds, _STOP_SECONDS))
+
+    def _follow(self, progress: Progress, on_line: OnLine) -> None:
+        """Hand every line on until the scan has ended."""
         serial, seen, stopped = progress.serial, 0, False
         while True:
             if progress.serial != serial:
@@ -138,21 +156,15 @@ class NanosurfBackEnd:
                 raise InstrumentError(msg)
             for line in progress.lines:
                 seen = line.index + 1
-                if not stopped:
-                    goes_on = on_line(LineReport(line.index, _samples(line.forward), _samples(line.backward)))
-                    if not goes_on:
-                        stopped = True
-                        self.stop()
+                goes_on = stopped or on_line(LineReport(line.index, _samples(line.forward), _samples(line.backward)))
+                if not goes_on:
+                    stopped = True
+                    self.stop()
             if progress.fault is not None:
                 raise _error(progress.fault)
             if not progress.running and seen >= progress.lines_done:
-                break
+                return
             progress = self._get(Progress, f"/v1/lines?since={seen}&wait={_WAIT:g}")
-        return self._frame(name)
-
-    def stop(self) -> None:
-        """End a scan at the next line."""
-        self._post("/v1/stop", {})
 
     def _frame(self, name: str) -> Frame:
         content = self._request("GET", "/v1/frame", limit=MAX_FRAME_BYTES).content

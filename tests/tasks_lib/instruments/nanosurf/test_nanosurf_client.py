@@ -60,6 +60,20 @@ def test_a_scan_is_ended_by_its_listener(far: Instrument, twin: GatedTwin) -> No
     assert far.scan("b").complete
 
 
+def test_a_listener_that_breaks_ends_the_scan(far: Instrument, twin: GatedTwin, desk: Desk) -> None:
+    far.approach()
+    twin.before_line = lambda index: index == 5 and twin._stopped.wait(30)
+
+    def broken(line) -> bool:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        far.scan("a", broken)
+    while (progress := desk.progress(SCAN.lines, 1.0)).running:
+        pass
+    assert progress.lines_done < SCAN.lines
+
+
 def test_stop_from_another_thread_ends_the_scan(far: Instrument, twin: GatedTwin, gate) -> None:
     far.approach()
     twin.before_line = lambda index: gate.hold() if index == 2 else None
