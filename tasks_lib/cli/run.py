@@ -31,6 +31,7 @@ from tasks_lib.episodes import (
     build_environments,
     check_databases,
     check_hints,
+    check_played_by_agents,
     load_engine,
     manifest_for,
     open_run,
@@ -119,6 +120,7 @@ def run(
                 load_engine().warm_up()
             manifest = open_run(place, planned)
         check_hints(manifest, hints)
+        check_played_by_agents(manifest)
         check_databases(manifest, live=live, faults=choice.faults)
         order = RunOrder(
             store_url=place.url,
@@ -147,6 +149,7 @@ def retry(
         root = taskdefs_root(taskdefs)
         place = open_store(store, settings)
         manifest = read_manifest(place, run_id)
+        check_played_by_agents(manifest)
         known = {spec.id for spec in manifest.episodes}
         if episode is not None and episode not in known:
             say(f"matassay: run {run_id} has no episode {episode!r}; it has {len(known)}, such as {min(known)}")

@@ -26,7 +26,7 @@ from tasks_lib.episodes.proofs import (
 )
 from tasks_lib.episodes.rescoring import Rescored, rescore_run
 from tasks_lib.episodes.sampling import Sample, draw
-from tasks_lib.episodes.selection import Selection, check_hints, manifest_for
+from tasks_lib.episodes.selection import Selection, check_hints, check_played_by_agents, manifest_for
 from tasks_lib.episodes.services import database_settings
 from tasks_lib.episodes.summary import summarise, write_summary
 from tasks_lib.episodes.work import EpisodeWork, Missing, load_work, missing, read_manifest
@@ -59,6 +59,7 @@ __all__ = [
     "build_environments",
     "check_databases",
     "check_hints",
+    "check_played_by_agents",
     "check_proof",
     "check_proofs",
     "check_room",

@@ -13,6 +13,8 @@ from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.store import RunFolder, Store
 from tasks_lib.taskdefs import LoadedTask, Problem
 
+PERSON = "person"
+"""The player of a recording; no agent is called so."""
 _NAMED_PACKAGES = ("matassay", "prefect", "pydantic", "pymatgen", "rapidocr", "numpy")
 
 

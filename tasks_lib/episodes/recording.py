@@ -16,7 +16,7 @@ from tasks_lib.episodes import live
 from tasks_lib.episodes.attempts import check_room
 from tasks_lib.episodes.driver import EpisodeVoidError, drive, plain_phases
 from tasks_lib.episodes.needs import needs_of
-from tasks_lib.episodes.plan import Player, episodes_for, make_manifest
+from tasks_lib.episodes.plan import PERSON, Player, episodes_for, make_manifest
 from tasks_lib.episodes.work import EpisodeWork
 from tasks_lib.records import (
     ActionRecord,
@@ -38,8 +38,6 @@ from tasks_lib.sandbox import Computer, Machine, RecordedEvent, RecordedFrame
 from tasks_lib.sandbox.viewing import ScreenServer
 from tasks_lib.store import AttemptFolder
 from tasks_lib.taskdefs import LoadedTask
-
-PERSON = "person"
 
 
 class Desk(Protocol):

@@ -10,7 +10,7 @@ from tasks_lib.agents import AGENTS, MODEL_AGENTS
 from tasks_lib.databases.upstreams import Upstreams
 from tasks_lib.episodes.database_plan import databases_for
 from tasks_lib.episodes.needs import asks_a_database, needs_of
-from tasks_lib.episodes.plan import Player, episodes_for, make_manifest, unreadable_episodes
+from tasks_lib.episodes.plan import PERSON, Player, episodes_for, make_manifest, unreadable_episodes
 from tasks_lib.models import load_models
 from tasks_lib.records import EpisodeSpec, Json, MachineSettings, RunManifest
 from tasks_lib.records.errors import ConfigurationError
@@ -132,6 +132,20 @@ def check_hints(manifest: RunManifest, hints: bool | None) -> None:
             f"run {manifest.run_id!r} was planned with --{'hints' if planned else 'no-hints'}, which stays: leave the "
             "option out, or start another run"
         )
+        raise ConfigurationError(msg)
+
+
+def check_played_by_agents(manifest: RunManifest) -> None:
+    """Refuse to go on with a recording: what is missing of it no agent can play.
+
+    Raises
+    ------
+    ConfigurationError
+        If a person plays in the run.
+    """
+    tasks = sorted({spec.task_id for spec in manifest.episodes if spec.agent == PERSON})
+    if tasks:
+        msg = f"run {manifest.run_id!r} is a recording of a person: record anew, `matassay record {tasks[0]}`"
         raise ConfigurationError(msg)
 
 

@@ -19,10 +19,13 @@ import pytest
 from typer.testing import CliRunner
 
 from tasks_lib.cli import app, recording
+from tasks_lib.episodes import open_run
+from tasks_lib.episodes.recording import recording_manifest
+from tasks_lib.records import MachineSettings
 from tasks_lib.sandbox import provider
 from tasks_lib.sandbox.viewing import viewing_problems
 from tasks_lib.store import Store
-from tasks_lib.taskdefs import find_root
+from tasks_lib.taskdefs import find_root, load_task
 
 TASK = "active-range"
 SUITE = Path("mattoolbench") / "xps" / TASK
@@ -224,6 +227,17 @@ def test_a_link_that_leads_nowhere_is_not_written_through(root, tmp_path, monkey
     assert result.exit_code == 2
     assert "oracle.md is there already" in " ".join(result.stderr.split())
     assert not (tmp_path / "elsewhere.md").exists()
+
+
+@pytest.mark.parametrize("words", [["retry", "r1"], ["run", "--resume", "r1"]])
+def test_no_agent_goes_on_with_a_recording(words, root, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    loaded = load_task(root / SUITE)
+    manifest = recording_manifest(loaded, "0" * 64, MachineSettings()).model_copy(update={"run_id": "r1"})
+    open_run(Store.open("store"), manifest)
+    result = CliRunner().invoke(app, [*words, "--taskdefs", str(root), "--store", "store"])
+    assert result.exit_code == 2
+    assert f"record anew, `matassay record {TASK}`" in " ".join(result.stderr.split())
 
 
 def test_missing_programs_are_named_with_the_command_that_installs_them(root, tmp_path, monkeypatch):
