@@ -20,6 +20,7 @@ FOLDER = "gallery"
 WIDTH = 960
 # A screen has 1.3 million pixels; what claims far more is no screenshot of ours.
 _MOST_PIXELS = 40_000_000
+_LONGEST_SIDE = 16_383  # of a WebP
 _QUALITY = 82
 
 
@@ -64,7 +65,7 @@ def small_picture(screenshot: bytes) -> bytes:
     try:
         with Image.open(io.BytesIO(screenshot), formats=["PNG"]) as image:
             width, height = image.size
-            if width * height > _MOST_PIXELS:
+            if width * height > _MOST_PIXELS or height > _LONGEST_SIDE:
                 msg = f"a screenshot of {width} x {height} pixels is larger than any screen: play the episode again"
                 raise BrokenDocumentError(msg)
             pixels = image.convert("RGB")

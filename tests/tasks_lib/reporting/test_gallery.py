@@ -64,8 +64,11 @@ def _claiming(width: int, height: int) -> bytes:
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"no picture", screenshot()[:200], screenshot()[:-400], _claiming(30_000, 30_000), _claiming(9_000, 9_000)],
-    ids=["empty", "text", "head", "cut", "bomb", "too-large"],
+    [
+        *(b"", b"no picture", screenshot()[:200], screenshot()[:-400]),
+        *(_claiming(30_000, 30_000), _claiming(9_000, 9_000), screenshot((2, 16_384))),
+    ],
+    ids=["empty", "text", "head", "cut", "bomb", "too-large", "too-long"],
 )
 def test_what_is_no_screenshot_is_told(data: bytes) -> None:
     with pytest.raises(BrokenDocumentError, match="play the episode again"):
