@@ -10,7 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from tasks_lib.cli import app
 from tasks_lib.cli.proving import _show, _show_flaky, _show_repeats
 from tasks_lib.episodes import Difference, Flaky, Proof, Repeats
 
@@ -54,8 +56,8 @@ def test_an_answer_that_changes_within_its_tolerance_is_flaky(tmp_path: Path) ->
 
 def test_a_sample_that_cannot_be_drawn_is_told_before_anything_is_played() -> None:
     for words in (["--sample", "half"], ["--sample", "xps=1"], ["--sample", "0"]):
-        result = _prove(GOOD, *words)
-        assert result.returncode == 2, result.stderr
+        result = CliRunner().invoke(app, ["prove", "--taskdefs", str(GOOD), "--store", "store", *words])
+        assert result.exit_code == 2, result.stderr
         assert "sample" in result.stderr
         assert not Path("store", "runs").exists()
 
