@@ -27,6 +27,7 @@ from tasks_lib.store import Store, acquire
 
 ORDER = {"strategy": "ga-plus", "budget": 6, "fresh_frames": 2}
 BEFORE = TuningOrder().start
+Made = tuple[ScanPlan, float | None, bytes | None]
 LABELS = [
     "before/frame-1", "before/frame-2", "gen-01/scan-001", "gen-01/scan-002", "gen-01/scan-003", "gen-02/scan-004",
     "gen-02/scan-005", "gen-02/scan-006", "verify-1/frame-1", "verify-1/frame-2",
@@ -47,7 +48,7 @@ def benches(monkeypatch: pytest.MonkeyPatch) -> list[Bench]:
 
 
 @pytest.fixture(scope="module")
-def unbroken(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[ScanPlan, float | None]]:
+def unbroken(tmp_path_factory: pytest.TempPathFactory) -> list[Made]:
     """What a tuning makes that nobody disturbs, without Prefect."""
     folder = TuningFolder(Store.open(str(tmp_path_factory.mktemp("unbroken"))), "t")
     folder.begin(TuningOrder.model_validate(ORDER))
@@ -56,7 +57,7 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[ScanPlan, f
             for plan in group.plans:
                 session.scan(plan)
         session.finish()
-    return [(one.plan, one.score) for one in folder.scans()]
+    return made(folder.store, "t")
 
 
 def tune(store: Store, name: str, order: dict[str, Any] | None = None) -> Any:
@@ -68,12 +69,16 @@ def result_of(state: Any) -> Any:
     return asyncio.run(state.aresult())
 
 
-def made(store: Store, name: str) -> list[tuple[ScanPlan, float | None]]:
-    return [(one.plan, one.score) for one in TuningFolder(store, name).scans()]
+def made(store: Store, name: str) -> list[Made]:
+    """Return plan, score and the bytes of the frame of every scan."""
+    return [
+        (one.plan, one.score, store.read_bytes(one.nid) if one.nid else None)
+        for one in TuningFolder(store, name).scans()
+    ]
 
 
 def test_a_tuning_is_one_flow_with_a_task_for_each_scan_and_a_live_page(
-    store: Store, inline_server: str, benches: list[Bench], unbroken: list[Any], until: Callable[..., Any]
+    store: Store, inline_server: str, benches: list[Bench], unbroken: list[Made], until: Callable[..., Any]
 ) -> None:
     state = tune(store, "whole", ORDER)
     assert state.name == "Completed"
@@ -112,7 +117,9 @@ def test_a_tuning_is_one_flow_with_a_task_for_each_scan_and_a_live_page(
     assert len(benches) == 1
 
 
-def test_kill_9_in_a_scan_then_the_same_command_repeats_none(store: Store, tmp_path: Path, unbroken: list[Any]) -> None:
+def test_kill_9_in_a_scan_then_the_same_command_repeats_none(
+    store: Store, tmp_path: Path, unbroken: list[Made]
+) -> None:
     folder = TuningFolder(store, "killed")
     folder.begin(TuningOrder.model_validate(ORDER))
     words = ["afm", "tune", "--resume", "killed", "--store", store.url, "--json"]
@@ -141,7 +148,7 @@ def test_kill_9_in_a_scan_then_the_same_command_repeats_none(store: Store, tmp_p
 
 
 def test_cancelled_in_a_scan_it_stops_restores_and_can_go_on(
-    store: Store, inline_server: str, benches: list[Bench], unbroken: list[Any]
+    store: Store, inline_server: str, benches: list[Bench], unbroken: list[Made]
 ) -> None:
     async def cancelled() -> None:
         loop = asyncio.get_running_loop()
@@ -174,7 +181,7 @@ def result_gains(store: Store, name: str) -> Gains:
 
 
 def test_frames_that_cannot_be_judged_end_it_red_and_a_retry_goes_on(
-    store: Store, inline_server: str, benches: list[Bench], unbroken: list[Any]
+    store: Store, inline_server: str, benches: list[Bench], unbroken: list[Made]
 ) -> None:
     def lift(event: ScanEvent) -> None:
         # Somebody lifts the tip from the second generation on.
@@ -190,7 +197,7 @@ def test_frames_that_cannot_be_judged_end_it_red_and_a_retry_goes_on(
     assert benches[0].back_end.read().gains == BEFORE
     state = tune(store, "lifted")
     assert state.name == "Completed"
-    assert [plan for plan, _ in made(store, "lifted")][-5:] == [plan for plan, _ in unbroken][-5:]
+    assert [one[0] for one in made(store, "lifted")][-5:] == [one[0] for one in unbroken][-5:]
 
 
 def test_a_held_instrument_is_named_with_its_holder(store: Store, inline_server: str, benches: list[Bench]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import threading
@@ -13,10 +14,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psutil
 import pytest
 
 from tasks_lib.episodes import Player
+from tasks_lib.instruments.tuning.folder import TuningFolder
 from tasks_lib.records import Lease, Provision, RunManifest, RunSummary, VoidRecord, now
 from tasks_lib.store import RunFolder
 
@@ -300,6 +303,36 @@ def test_links_and_pictures_of_artifacts_open(house: Any, void_run: tuple[RunMan
         assert answer.status == 200
         assert answer.headers["content-security-policy"].startswith("sandbox;")
         assert "night" in page.content()
+
+
+def test_a_tuning_that_is_cancelled_restores_the_gains_and_its_retry_goes_on(
+    house: Any, until: Callable[..., Any]
+) -> None:
+    deployment = house.get("/deployments/name/afm-pid-tuning/afm-pid-tuning")
+    order = {"strategy": "integral-ramp", "budget": 12, "fresh_frames": 2}
+    run = house.post(
+        f"/deployments/{deployment['id']}/create_flow_run", parameters={"tuning_id": "served", "order": order}
+    )
+    tuning = TuningFolder(house.store, "served")
+    until(lambda: any(one.plan.role == "search" for one in tuning.scans()), 180, "a scan of the search is kept")
+    house.post(f"/flow_runs/{run['id']}/set_state", state={"type": "CANCELLING", "name": "Cancelling"})
+    assert house.ended(run["id"], 1)["state_type"] == "CANCELLED"
+    (attempt,) = until(tuning.read_attempts, 60, "the session says how it ended")
+    assert (attempt.finished, attempt.gains) == (False, tuning.order().start)
+    known = [one.plan.label for one in tuning.scans()]
+    assert len(known) < 16
+    _retry(house, run["id"])
+    again = house.ended(run["id"], 2)
+    result = tuning.read_result()
+    assert (again["state_type"], again["state"]["message"]) == ("COMPLETED", result.message)
+    labels = [one.plan.label for one in tuning.scans()]
+    assert labels[: len(known)] == known
+    assert len(set(labels)) == len(labels)
+    page = house.post("/artifacts/latest/filter", artifacts={"key": {"like_": "tuning-served"}})
+    shown = next(one["data"] for one in page if one["key"] == "tuning-served")
+    for path in re.findall(r"!\[[^]]*\]\((/files/[^)]+)\)", shown):
+        answer = httpx.get(house.origin + path, trust_env=False)
+        assert (answer.status_code, answer.headers["content-type"]) == (200, "image/png")
 
 
 def test_the_ui_is_told_the_right_port_and_foreign_hosts_are_refused(house: Any) -> None:
