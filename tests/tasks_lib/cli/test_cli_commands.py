@@ -8,9 +8,12 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from tasks_lib.cli import app
@@ -21,31 +24,14 @@ from tasks_lib.taskdefs import load_all
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 GOOD = FIXTURES / "episodes" / "one_stage"
-COMMANDS = (
-    "run",
-    "retry",
-    "prove",
-    "lint",
-    "new-task",
-    "record",
-    "targets cut",
-    "targets find",
-    "report",
-    "rescore",
-    "evaluator-audit",
-    "explain",
-    "serve",
-    "doctor",
-    "tasks list",
-    "tasks show",
-    "databases serve",
-    "databases query",
-    "databases diff",
-    "databases build",
-    "databases verify",
-    "environments build",
-    "environments list",
-)
+
+
+def _commands(group: Any, before: str = "") -> Iterator[str]:
+    for name, command in group.commands.items():
+        yield from _commands(command, f"{before}{name} ") if hasattr(command, "commands") else (before + name,)
+
+
+COMMANDS = tuple(_commands(typer.main.get_command(app)))
 
 
 @pytest.fixture(autouse=True)
