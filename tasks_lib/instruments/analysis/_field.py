@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +12,9 @@ from tasks_lib.instruments.frame import Samples
 from tasks_lib.records.errors import MatAssayError
 
 Mask = NDArray[np.bool_]
+# Beyond these no image was measured, and squares and products of samples or pixels would leave the range of floats.
+_LARGEST_SAMPLE = 1e100
+_PIXEL_M = (1e-15, 1e6)
 
 
 class AnalysisError(MatAssayError):
@@ -27,7 +31,14 @@ def as_image(z: ArrayLike, *, least: tuple[int, int] = (1, 1), what: str = "the 
             f"{what} has {image.shape[0]} × {image.shape[1]} samples (lines × points); this analysis needs at least "
             f"{least[0]} × {least[1]}: scan with more lines and points"
         )
-    return np.asarray(image, dtype=np.float64)
+    samples: Samples = np.asarray(image, dtype=np.float64)
+    largest = float(np.max(np.abs(samples), initial=0.0, where=np.isfinite(samples)))
+    if largest > _LARGEST_SAMPLE:
+        raise AnalysisError(
+            f"{what} holds {largest:.3g}, beyond ±{_LARGEST_SAMPLE:g}: no instrument measured that; mask such samples "
+            "by NaN"
+        )
+    return samples
 
 
 def same_shape(first: Samples, second: Samples, what: str) -> None:
@@ -55,9 +66,15 @@ def usable(z: Samples, where: ArrayLike | None = None, *, least: int = 1, what: 
 
 def pixel_size(pixel_m: tuple[float, float]) -> tuple[float, float]:
     """Check the distances of neighbouring samples along x and y, in metres."""
-    dx, dy = (float(one) for one in pixel_m)
-    if not (math.isfinite(dx) and math.isfinite(dy) and dx > 0 and dy > 0):
-        raise AnalysisError(f"a pixel has a positive width and height in metres; it has {dx} and {dy}")
+    try:
+        dx, dy = (float(one) for one in pixel_m)
+    except (TypeError, ValueError):
+        raise AnalysisError(f"a pixel has a width and a height, two numbers in metres; it is {pixel_m!r}") from None
+    low, high = _PIXEL_M
+    if not (low <= dx <= high and low <= dy <= high):
+        raise AnalysisError(
+            f"a pixel has a positive width and height in metres, {low:g} to {high:g}; it has {dx} and {dy}"
+        )
     return dx, dy
 
 
@@ -82,3 +99,21 @@ def without_spread(values: Samples) -> bool:
     """Whether values differ by no more than the rounding of their own magnitude: a constant frame."""
     peak = float(np.max(np.abs(values)))
     return float(np.ptp(values)) <= 8 * float(np.finfo(np.float64).eps) * peak
+
+
+def whole(value: object, low: int, high: int, what: str) -> int:
+    """Check that a number is whole and lies in [low, high]."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = low - 1
+    if not low <= number <= high:
+        raise AnalysisError(f"{what} is a whole number from {low} to {high}; it is {value!r}")
+    return number
+
+
+def finite_number(value: float, what: str) -> float:
+    """Check that a number is finite."""
+    if not math.isfinite(value):
+        raise AnalysisError(f"{what} is a finite number; it is {value!r}")
+    return float(value)

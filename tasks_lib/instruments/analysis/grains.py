@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tasks_lib.instruments.analysis._field import AnalysisError, Mask, as_image, pixel_size, usable
+from tasks_lib.instruments.analysis._field import AnalysisError, Mask, as_image, finite_number, pixel_size, usable
 
 Labels = NDArray[np.int32]
 
@@ -146,7 +146,7 @@ def segment(
         raise AnalysisError(f"look for grain or pit; {polarity!r} is neither")
     if min_pixels < 1:
         raise AnalysisError(f"the smallest grain has at least 1 pixel; {min_pixels} were asked for")
-    threshold = _otsu(image, keep) if threshold_m is None else float(threshold_m)
+    threshold = _otsu(image, keep) if threshold_m is None else finite_number(threshold_m, "a threshold in m")
     sign = 1.0 if polarity == "grain" else -1.0
     beyond = keep & (sign * image > sign * threshold)
     ground = keep & ~beyond

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tasks_lib.instruments.analysis._field import AnalysisError, Mask, as_image, pixel_size, usable
+from tasks_lib.instruments.analysis._field import (
+    AnalysisError,
+    Mask,
+    as_image,
+    finite_number,
+    pixel_size,
+    usable,
+    whole,
+)
 from tasks_lib.instruments.analysis.grains import Grain, segment
 from tasks_lib.instruments.analysis.levelling import PLANE, Levelling, ground_mask, level
 
@@ -101,8 +109,9 @@ def count_layers(
         If a mask is empty, both overlap, or the substrate does not determine the background.
     """
     image = as_image(z)
-    if not (math.isfinite(layer_m) and layer_m > 0):
-        raise AnalysisError(f"the height of a layer is positive; it is {layer_m} m")
+    if not 1e-12 <= layer_m <= 1e-6:
+        raise AnalysisError(f"the height of a layer lies between 1e-12 and 1e-06 m; it is {layer_m} m")
+    finite_number(first_layer_offset_m, "the offset of the first layer in m")
     on = usable(image, flake, what="the flake")
     off = usable(image, substrate, what="the substrate")
     if (on & off).any():
@@ -117,7 +126,7 @@ def count_layers(
     medians = np.array([np.median(row[use]) for row, use in zip(flat, known, strict=True) if use.any()])
     error = 1.2533 * float(medians.std(ddof=1)) / math.sqrt(medians.size) if medians.size > 1 else math.nan
 
-    def whole(thickness: float) -> int:
+    def layers_at(thickness: float) -> int:
         return max(0, math.floor((thickness - first_layer_offset_m) / layer_m + 0.5))
 
     return LayerCount(
@@ -125,10 +134,10 @@ def count_layers(
         low_m=low,
         high_m=high,
         uncertainty_m=error,
-        layers=whole(middle),
+        layers=layers_at(middle),
         exact_layers=(middle - first_layer_offset_m) / layer_m,
-        low_layers=whole(low),
-        high_layers=whole(high),
+        low_layers=layers_at(low),
+        high_layers=layers_at(high),
         layer_m=layer_m,
         first_layer_offset_m=first_layer_offset_m,
         samples=heights.size,
@@ -177,6 +186,7 @@ def find_flakes(
 
     image = as_image(z, least=(3, 3))
     pixel_size(pixel_m)
+    guard = whole(guard, 0, max(image.shape), "the guard of a flake in samples")
     ground = ground_mask(image, levelling)
     flat = level(image, levelling, ground).z
     finite = np.isfinite(flat)

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import ArrayLike
 
-from tasks_lib.instruments.analysis._field import AnalysisError, Mask, as_image, pixel_size, usable
+from tasks_lib.instruments.analysis._field import AnalysisError, Mask, as_image, pixel_size, usable, whole
 from tasks_lib.instruments.frame import Samples
 
-_MAX_DEGREE = 8
+MAX_DEGREE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,7 @@ class Levelling:
     def __post_init__(self) -> None:
         if self.kind not in ("none", "plane", "polynomial", "rows"):
             raise AnalysisError(f"a levelling is none, plane, polynomial or rows; it is {self.kind!r}")
-        if not 0 <= self.degree <= _MAX_DEGREE:
-            raise AnalysisError(f"the degree of a levelling is 0 to {_MAX_DEGREE}; it is {self.degree}")
+        whole(self.degree, 0, MAX_DEGREE, "the degree of a levelling")
         if self.kind in ("none", "plane") and self.degree != 1:
             raise AnalysisError(f"a levelling by {self.kind} has no degree to choose; use polynomial or rows")
 

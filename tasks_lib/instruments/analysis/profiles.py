@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 from tasks_lib.instruments.analysis._field import AnalysisError, as_image, pixel_size
 from tasks_lib.instruments.frame import Samples
 
+_MOST_SAMPLES = 100_000
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Profile:
@@ -82,12 +84,14 @@ def profile(
     length = math.dist(start_m, end_m)
     if length == 0:
         raise AnalysisError(f"start and end of a profile differ; both are {start_m} m")
-    if not (math.isfinite(width_m) and width_m >= 0):
-        raise AnalysisError(f"the width of a profile is at least 0 m; it is {width_m}")
+    if not 0 <= width_m <= math.hypot(*size):
+        raise AnalysisError(
+            f"the width of a profile is 0 m to the frame's diagonal, {math.hypot(*size):.6g} m; it is {width_m}"
+        )
     fine = min(dx, dy)
     count = samples if samples is not None else max(2, math.floor(length / fine * (1 + 1e-12)) + 1)
-    if count < 2:
-        raise AnalysisError(f"a profile has at least 2 samples; {count} were asked for")
+    if not 2 <= count <= _MOST_SAMPLES:
+        raise AnalysisError(f"a profile has 2 to {_MOST_SAMPLES} samples; {count} were asked for")
     along = np.linspace(0.0, 1.0, count)
     across = np.linspace(-0.5, 0.5, math.ceil(width_m / fine * (1 - 1e-12)) + 1) * width_m if width_m else np.zeros(1)
     step_x, step_y = (end_m[0] - start_m[0]), (end_m[1] - start_m[1])

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tasks_lib.instruments.analysis._field import AnalysisError, as_image, same_shape, scanned_lines, without_spread
+from tasks_lib.instruments.analysis._field import (
+    AnalysisError,
+    as_image,
+    pixel_size,
+    same_shape,
+    scanned_lines,
+    without_spread,
+)
 from tasks_lib.instruments.analysis.levelling import ROWS, Levelling, level
 from tasks_lib.instruments.frame import Samples
 
@@ -83,8 +90,9 @@ def trace_retrace_shift(
     first = as_image(trace, least=(1, 16), what="the trace")
     second = as_image(retrace, least=(1, 16), what="the retrace")
     same_shape(first, second, "trace and retrace")
-    if not (pixel_x_m > 0 and 0 < most <= 0.5):
-        raise AnalysisError(f"a pixel is wider than 0 m and the share is 0 to 0.5; they are {pixel_x_m} and {most}")
+    pixel_size((pixel_x_m, pixel_x_m))
+    if not 0 < most <= 0.5:
+        raise AnalysisError(f"the largest displacement is a share above 0, up to 0.5; it is {most}")
     rows = scanned_lines(first, second)
     first, second = first[rows], second[rows]
     flat: list[Samples] = []

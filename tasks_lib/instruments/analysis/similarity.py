@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tasks_lib.instruments.analysis._field import AnalysisError, as_image, same_shape, scanned_lines, without_spread
+from tasks_lib.instruments.analysis._field import (
+    AnalysisError,
+    as_image,
+    same_shape,
+    scanned_lines,
+    whole,
+    without_spread,
+)
 from tasks_lib.instruments.analysis.levelling import ROWS, Levelling, level
 from tasks_lib.instruments.frame import Samples
 
@@ -71,8 +79,8 @@ def trace_retrace_similarity(
     """
     first, second = as_image(trace, what="the trace"), as_image(retrace, what="the retrace")
     same_shape(first, second, "trace and retrace")
-    if window < 3 or window % 2 == 0:
-        raise AnalysisError(f"the window of the similarity is odd and at least 3; it is {window}")
+    if whole(window, 3, 9999, "the window of the similarity") % 2 == 0:
+        raise AnalysisError(f"the window of the similarity is odd; it is {window}")
     rows = scanned_lines(first, second)
     first, second = first[rows], second[rows]
     if min(first.shape) < window:
@@ -97,5 +105,7 @@ def _index(trace: Samples, retrace: Samples, window: int, before: Samples) -> fl
             "the retrace is constant (after levelling), so a similarity has no scale: check that the tip is engaged "
             "and that the channel is recorded"
         )
-    value = structural_similarity(retrace, trace, win_size=window, data_range=span)  # type: ignore[no-untyped-call]
-    return float(value)
+    value = float(structural_similarity(retrace, trace, win_size=window, data_range=span))  # type: ignore[no-untyped-call]
+    if not math.isfinite(value):
+        raise AnalysisError(f"the retrace spans {span:g}, too little to be squared as a float: check its unit")
+    return value

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import ArrayLike, NDArray
 
-from tasks_lib.instruments.analysis._field import AnalysisError, Mask, as_image, usable
-from tasks_lib.instruments.analysis.levelling import Levelling, ground_mask, level
+from tasks_lib.instruments.analysis._field import AnalysisError, Mask, as_image, usable, whole
+from tasks_lib.instruments.analysis.levelling import MAX_DEGREE, Levelling, ground_mask, level
 from tasks_lib.instruments.frame import Samples
 
 
@@ -100,6 +100,7 @@ def step_masks(z: ArrayLike, *, guard: int = 2, where: ArrayLike | None = None) 
     from skimage.filters import threshold_otsu
 
     image = as_image(z)
+    guard = whole(guard, 0, max(image.shape), "the guard of a step in samples")
     keep = usable(image, where, least=2)
     if np.ptp(image[keep]) == 0:
         raise AnalysisError("the image has one height only, so no step: look for the edge and scan across it")
@@ -173,24 +174,26 @@ def step_height_by_line(z: ArrayLike, *, degree: int = 2, guard: int = 2) -> Ste
         If lines are too short or none is finite from end to end.
     """
     image = as_image(z)
-    whole = image[np.isfinite(image).all(axis=1)]
+    degree = whole(degree, 0, MAX_DEGREE, "the degree of a line")
+    guard = whole(guard, 0, image.shape[1], "the guard of a step in samples")
+    full = image[np.isfinite(image).all(axis=1)]
     points = image.shape[1]
     # The short side of the edge must hold enough samples that its level is more than the polynomial's freedom.
     margin = max(guard + degree + 2, points // 16)
-    if not whole.size or points < 2 * margin + 1:
+    if not full.size or points < 2 * margin + 1:
         raise AnalysisError(
-            f"{whole.shape[0]} whole lines of {points} points: a step fit of degree {degree} with a guard of {guard} "
+            f"{full.shape[0]} whole lines of {points} points: a step fit of degree {degree} with a guard of {guard} "
             f"needs at least one whole line of {2 * margin + 1} points"
         )
     column = np.arange(points)
     terms = legendre.legvander(2 * column / (points - 1) - 1, degree)
-    best = np.full(whole.shape[0], np.inf)
-    heights = np.zeros(whole.shape[0])
+    best = np.full(full.shape[0], np.inf)
+    heights = np.zeros(full.shape[0])
     for edge in range(margin, points - margin):
         keep = (column < edge - guard) | (column >= edge + guard)
         # One small QR for all lines at once; the margins make every design full rank.
         basis, triangle = np.linalg.qr(np.column_stack([terms, column >= edge])[keep])
-        seen = whole[:, keep]
+        seen = full[:, keep]
         parts = seen @ basis
         solution = np.linalg.solve(triangle, parts.T)
         misfit = np.mean((seen - parts @ basis.T) ** 2, axis=1)
@@ -199,10 +202,11 @@ def step_height_by_line(z: ArrayLike, *, degree: int = 2, guard: int = 2) -> Ste
     middle = float(np.median(heights))
     sigma = 1.4826 * float(np.median(np.abs(heights - middle)))
     error = 1.2533 * sigma / math.sqrt(heights.size) if heights.size > 1 else math.nan
-    return StepHeight(middle, error, heights.size, whole.size)
+    return StepHeight(middle, error, heights.size, full.size)
 
 
 def _fit(image: Samples, upper: Mask, lower: Mask, degree: int) -> tuple[StepHeight, Samples]:
+    degree = whole(degree, 0, MAX_DEGREE, "the degree of a background")
     top = usable(image, upper, what="the upper terrace")
     bottom = usable(image, lower, what="the lower terrace")
     if (top & bottom).any():

@@ -92,7 +92,7 @@ def test_the_smallest_frame_has_profiles():
         ((0, 0), (0, 0), {}, "start and end .* differ"),
         ((0, 0), (SIZE, 0), {"width_m": -1e-9}, "width"),
         ((0, 0), (SIZE, 0), {"width_m": math.inf}, "width"),
-        ((0, 0), (SIZE, 0), {"samples": 1}, "at least 2 samples"),
+        ((0, 0), (SIZE, 0), {"samples": 1}, "2 to 100000 samples"),
     ],
 )
 def test_a_line_that_is_none_is_an_error(start, end, keys, words):

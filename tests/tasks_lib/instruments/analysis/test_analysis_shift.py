@@ -81,5 +81,5 @@ def test_a_displacement_beyond_the_range_is_not_made_up():
     one, two = (np.exp(-((x - at) ** 2) / 50.0) * np.ones((3, 1)) for at in (44, 16))
     with pytest.raises(AnalysisError, match="no peak within 6 pixels"):
         trace_retrace_shift(one, two, 1.0, most=0.1)
-    with pytest.raises(AnalysisError, match=r"share is 0 to 0\.5"):
+    with pytest.raises(AnalysisError, match=r"a share above 0, up to 0\.5"):
         trace_retrace_shift(one, two, 1.0, most=0.7)
