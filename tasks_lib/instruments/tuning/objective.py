@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 
 import numpy as np
@@ -68,13 +69,14 @@ def tracking(frame: Frame) -> Tracking:
     Returns
     -------
     Tracking
-        With `problems` and no numbers where the frame is not engaged, incomplete, constant, or too small.
+        With `problems` and no numbers where the frame is not engaged, incomplete, constant, too small, or lacks a
+        channel, a direction or finite samples.
     """
-    found = frame_validity(frame)
-    # Which sample an extreme sits on says nothing of the loop; a lost or unfinished frame does.
-    if found.engaged is False or found.constant or not found.complete:
-        return Tracking(problems=found.problems)
     try:
+        found = frame_validity(frame)
+        # Which sample an extreme sits on says nothing of the loop; a lost or unfinished frame does.
+        if found.engaged is False or found.constant or not found.complete:
+            return Tracking(problems=found.problems)
         alike = trace_retrace_similarity(frame.data(Z_AXIS), frame.data(Z_AXIS, Direction.BACKWARD))
         errors = {way: _relative_error(frame, way) for way in Direction}
     except (AnalysisError, KeyError) as error:
@@ -96,13 +98,17 @@ def _relative_error(frame: Frame, way: Direction) -> Samples:
     In dynamic modes the setpoint is a share of an amplitude that the frame does not hold; the mean amplitude, which
     the loop keeps at the setpoint, stands for it.
     """
-    if (DEFLECTION, way) in frame.channels:
-        signal, setpoint = frame.data(DEFLECTION, way), frame.setpoint
-    else:
-        signal = frame.data(AMPLITUDE, way)
-        setpoint = float(np.mean(signal))
-    if setpoint == 0:
-        msg = "the setpoint is 0, so the error has no scale: set one that presses the lever"
+    name = DEFLECTION if (DEFLECTION, way) in frame.channels else AMPLITUDE
+    signal = frame.data(name, way)
+    if signal.shape != (frame.scan.lines, frame.scan.points) or not np.isfinite(signal).all():
+        msg = f"{name} {way} has missing samples, so the error of the loop is not known: scan the frame anew"
+        raise AnalysisError(msg)
+    if name == DEFLECTION and (unit := frame.channels[name, way].unit) != "V":
+        msg = f"{name} is in {unit!r} and the setpoint in volts: record the deflection in volts"
+        raise AnalysisError(msg)
+    setpoint = frame.setpoint if name == DEFLECTION else float(np.mean(signal))
+    if setpoint == 0 or not math.isfinite(setpoint):
+        msg = f"the setpoint is {setpoint:g}, so the error has no scale: set one that presses the lever"
         raise AnalysisError(msg)
     relative = (signal - setpoint) / abs(setpoint)
     return relative if way is Direction.FORWARD else relative[:, ::-1]

@@ -104,3 +104,30 @@ def test_on_every_scene_the_score_prefers_the_stable_loop(name: str) -> None:
 def test_an_unknown_scene_is_refused_with_those_there_are() -> None:
     with pytest.raises(ConfigurationError, match="grid, hopg"):
         scene("moon")
+
+
+def _changed(name: str, *, unit: str = "V", data: np.ndarray | None = None) -> Frame:
+    """A good frame with one channel of another unit or with other samples, or without it where these are None."""
+    good = frame()
+    kept = {key: one for key, one in good.channels.items() if key[0] != name}
+    if data is not None:
+        kept |= {(name, way): Channel(name, way, unit, data) for way in Direction}
+    return frame(channels=MappingProxyType(kept))
+
+
+@pytest.mark.parametrize(
+    ("bad", "problem"),
+    [
+        (_changed(Z_AXIS), "no channel Z-Axis"),
+        (_changed(DEFLECTION), "no channel Amplitude"),
+        (_changed(DEFLECTION, data=np.full((LINES, POINTS), np.nan)), "Deflection forward has missing samples"),
+        (_changed(DEFLECTION, data=np.full((3, POINTS), 0.2)), "Deflection forward has missing samples"),
+        (_changed(DEFLECTION, unit="N", data=surface()), "Deflection is in 'N' and the setpoint in volts"),
+        (frame(setpoint=float("inf")), "the setpoint is inf"),
+    ],
+)
+def test_a_frame_that_lacks_what_is_judged_has_a_problem_and_no_score(bad: Frame, problem: str) -> None:
+    found = tracking(bad)
+    assert problem in found.problems[0]
+    assert found.score(Objective.TRACKING) is None
+    assert found.score(Objective.SSIM) is None
