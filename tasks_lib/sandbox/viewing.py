@@ -14,6 +14,7 @@ import secrets
 import shutil
 import socket
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
@@ -39,6 +40,7 @@ _PART = 64 * 1024
 _LARGEST_MESSAGE = 1024 * 1024
 # A browser has six at a time; each is a thread and a file of this process, which strangers must not use up.
 _MOST_CONNECTIONS = 64
+_GOODBYE = 3.0  # s that pages have to take their leave
 _TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".html": "text/html; charset=utf-8"}
 
 
@@ -86,6 +88,7 @@ class ScreenServer:
         self._lock = threading.Lock()
         self._arriving = threading.Lock()
         self._current: socket.socket | None = None
+        self._served: dict[threading.Thread, socket.socket] = {}
         self._closed = False
         listener = socket.create_server((HOST, 0))
         self.port = int(listener.getsockname()[1])
@@ -100,7 +103,7 @@ class ScreenServer:
             close_timeout=2,
             logger=_silent(),
         )
-        self._server.handler = _limited(self._server.handler, _MOST_CONNECTIONS)
+        self._handle, self._server.handler = self._server.handler, self._take
         self._thread = threading.Thread(target=self._server.serve_forever, name="screen server", daemon=True)
         self._thread.start()
         self.url = f"{self._origin}/?token={self._token}"
@@ -118,7 +121,34 @@ class ScreenServer:
             self._closed = True
             _end(self._current)
             self._current = None
+            served = dict(self._served)
         self._thread.join(5.0)
+        end = time.monotonic() + _GOODBYE
+        for thread in served:
+            thread.join(max(0.0, end - time.monotonic()))
+        for thread, connection in served.items():
+            if thread.is_alive():  # a page that is suspended reads nothing, and would keep this process alive
+                _end(connection)
+                thread.join(5.0)
+
+    def _take(self, connection: socket.socket, address: Any) -> None:
+        """Serve a connection, unless too many are served already.
+
+        The server stops for good when it gets no file for one more connection, and so would the recording.
+        """
+        me = threading.current_thread()
+        with self._lock:
+            taken = len(self._served) < _MOST_CONNECTIONS and not self._closed
+            if taken:
+                self._served[me] = connection
+        if not taken:
+            connection.close()
+            return
+        try:
+            self._handle(connection, address)
+        finally:
+            with self._lock:
+                del self._served[me]
 
     def _answer(self, _: ServerConnection, request: Request) -> Response | None:
         """Answer a request for a page; None lets a WebSocket through."""
@@ -179,9 +209,13 @@ class ScreenServer:
         """Carry bytes between the browser and the machine until either goes."""
         # One after the other: of two pages at once the machine would serve the one and this server the other.
         with self._arriving:
+            with self._lock:
+                before, self._current = self._current, None  # the machine ends it when the new one connects
             try:
                 machine = self._connect()
             except (MachineLostError, NoDesktopError) as error:
+                with self._lock:
+                    self._current = before
                 self._tell(f"the desktop cannot be shown: {error}")
                 browser.close(1011, "the desktop cannot be shown")
                 return
@@ -189,7 +223,7 @@ class ScreenServer:
                 if self._closed:  # meanwhile: what is judged now must not change any more
                     machine.close()
                     return
-                before, self._current = self._current, machine
+                self._current = machine
             _end(before)  # a reloaded page, or a second one: the newest has the desktop
         self._tell("the person is at the desktop" if before is None else "the desktop went over to another page")
         carrier = threading.Thread(target=_carry, args=(machine, browser), name="screen", daemon=True)
@@ -208,25 +242,6 @@ class ScreenServer:
                 self._current = None if last else self._current
             if last:
                 self._tell("the person left the desktop; the recording waits")
-
-
-def _limited(handle: Callable[[socket.socket, Any], None], most: int) -> Callable[[socket.socket, Any], None]:
-    """Return a handler of connections that closes those beyond so many at a time.
-
-    The server stops for good when it gets no file for one more connection, and so would the recording.
-    """
-    places = threading.BoundedSemaphore(most)
-
-    def handle_one(connection: socket.socket, address: Any) -> None:
-        if not places.acquire(blocking=False):
-            connection.close()
-            return
-        try:
-            handle(connection, address)
-        finally:
-            places.release()
-
-    return handle_one
 
 
 def _silent() -> logging.Logger:

@@ -271,11 +271,40 @@ def test_who_comes_while_the_server_ends_does_not_get_to_the_machine(ends):
     ends.may_answer.clear()
     late = page(keys)
     assert ends.asked.wait(20)
-    server.close()
+    closing = threading.Thread(target=server.close)
+    closing.start()
+    until(lambda: server._closed)
     ends.may_answer.set()
+    closing.join(30)
     with pytest.raises(ConnectionClosed):
         late.recv(timeout=20)
     assert [end.recv(1) for end in ends.all] == [b""]
+
+
+@needs_vnc
+def test_a_page_that_reads_nothing_and_a_stranger_who_says_nothing_do_not_outlive_the_server(ends, monkeypatch):
+    monkeypatch.setattr(viewing, "_GOODBYE", 0.1)
+    before = threading.active_count()
+    server = ScreenServer(ends.connect)
+    origin, cookie = admitted(server)
+    with (
+        socket.create_connection((viewing.HOST, server.port), 20),
+        socket.create_connection((viewing.HOST, server.port), 20) as suspended,
+    ):
+        head = [
+            *("GET /websockify HTTP/1.1", f"Host: {origin.removeprefix('http://')}", f"Cookie: {cookie}"),
+            *("Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"),
+            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+        ]
+        suspended.sendall("\r\n".join([*head, "", ""]).encode())
+        assert suspended.recv(12) == b"HTTP/1.1 101"
+        until(lambda: ends.all)
+        ends.all[0].settimeout(1.0)
+        with contextlib.suppress(TimeoutError):
+            while True:  # until nothing more fits into any buffer
+                ends.all[0].sendall(b"x" * 65_536)
+        server.close()
+        assert threading.active_count() == before
 
 
 @needs_vnc
