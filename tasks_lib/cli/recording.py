@@ -6,6 +6,7 @@ import select as waiting
 import shlex
 import sys
 import tempfile
+import termios
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -110,6 +111,8 @@ class _Desk:
         say("the desktop is at")
         err.print(f"  {url}", markup=False, soft_wrap=True)  # an address that is cut in two leads nowhere
         say(f"for one browser of this machine. When you are done, {end}; Ctrl-C gives up.")
+        if self._until_file is None:
+            termios.tcflush(sys.stdin, termios.TCIFLUSH)  # an Enter from before ends nothing
 
     def is_done(self) -> bool:
         """Wait a moment for Enter, or for the file."""

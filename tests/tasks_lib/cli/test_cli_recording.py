@@ -229,6 +229,19 @@ def test_a_link_that_leads_nowhere_is_not_written_through(root, tmp_path, monkey
     assert not (tmp_path / "elsewhere.md").exists()
 
 
+def test_an_enter_from_before_a_stage_does_not_end_it(root, monkeypatch):
+    terminal, inside = pty.openpty()
+    with os.fdopen(terminal, "wb", buffering=0) as keyboard, os.fdopen(inside, encoding="utf-8") as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        desk = recording._Desk(None)
+        keyboard.write(b"\n\n")
+        desk.begin(load_task(root / SUITE).task.stages[0], "http://127.0.0.1:1/")
+        assert not desk.is_done()
+        keyboard.write(b"\n")
+        assert desk.is_done()
+        assert not desk.is_done()
+
+
 @pytest.mark.parametrize("words", [["retry", "r1"], ["run", "--resume", "r1"]])
 def test_no_agent_goes_on_with_a_recording(words, root, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
