@@ -36,7 +36,7 @@ def split_mark(reply: str) -> tuple[bool | None, str]:
         If it begins with another comment that says "only", or nothing follows the mark.
     """
     found = _MARK.match(reply)
-    said = " ".join(found["said"].split()) if found else ""
+    said = " ".join(found["said"].split()).casefold() if found else ""
     if found is None or not said.startswith("only"):
         return None, reply
     if said not in _SAID:

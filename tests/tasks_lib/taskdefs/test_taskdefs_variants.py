@@ -23,6 +23,7 @@ DESKTOP = Path(__file__).parents[2] / "fixtures" / "taskdefs" / "good" / "open" 
     [
         ("<!-- only with hints -->\nOpen it.", (True, "Open it.")),
         ("<!--only  without hints-->  \n\nOpen it.", (False, "Open it.")),
+        ("<!-- Only With Hints -->\nOpen it.", (True, "Open it.")),
         ("Open it.\n<!-- only with hints -->", (None, "Open it.\n<!-- only with hints -->")),
         ("<!-- a remark -->\nOpen it.", (None, "<!-- a remark -->\nOpen it.")),
         ("Open it.", (None, "Open it.")),
