@@ -33,7 +33,7 @@ async def publish_result(session: TuningSession, result: TuningResult) -> None:
     pictures = await asyncio.to_thread(draw_result, session, result)
     name = session.folder.tuning_id
     text = result.message
-    page = _page(session, f"**{cell(result.outcome)}**: {cell(text)}", pictures)
+    page = _page(session, f"**{cell(text)}**", pictures)
     page += "\n" + _comparison(result) + "\n"
     await acreate_markdown_artifact(clipped(page), key=key("tuning", name), description=text)
     if "before-after" in pictures:

@@ -31,7 +31,7 @@ afm_app = typer.Typer(help="Tune a microscope, and compare strategies of tuning.
 @afm_app.command("tune")
 def tune(
     scene: Annotated[str, typer.Option(help="What is under the tip of the twin; see `afm limits`.")] = "particles",
-    strategy: Annotated[str, typer.Option(help="How gains are searched; see `afm limits`.")] = "ramp-gp",
+    strategy: Annotated[str | None, typer.Option(help="How gains are searched; see `afm limits`.")] = None,
     objective: Annotated[str, typer.Option(help="tracking, or the published ssim.")] = "tracking",
     budget: Annotated[int, typer.Option(min=1, max=10_000, help="Scans of the search.")] = 30,
     seed: Annotated[int, typer.Option(min=0, help="Of the search and of the twin's noise.")] = 0,
@@ -57,11 +57,11 @@ def tune(
 
         place = open_store(store, load_settings())
         if resume is None:
-            folder = TuningFolder(place, _new_id(place, scene, strategy))
             order = _order(
-                scene=scene, strategy=strategy, objective=objective, budget=budget, seed=seed, start=_gains(start),
+                strategy, scene=scene, objective=objective, budget=budget, seed=seed, start=_gains(start),
                 fresh_frames=fresh_frames,
             )  # fmt: skip
+            folder = TuningFolder(place, _new_id(place, scene, order.strategy))
             folder.begin(order)
         else:
             folder = TuningFolder(place, resume)
@@ -95,14 +95,16 @@ def limits(json: JsonOption = False) -> None:
         from tasks_lib.instruments.tuning.box import GainBox
         from tasks_lib.instruments.tuning.objective import Objective
         from tasks_lib.instruments.tuning.scenes import SCENES
+        from tasks_lib.instruments.tuning.session_records import TuningOrder
         from tasks_lib.instruments.tuning.strategies import STRATEGIES
 
-        box = GainBox()
+        box, order = GainBox(), TuningOrder()
         found = {
             "scenes": {
                 name: {**one.scan.model_dump(mode="json"), "setpoint_v": one.setpoint} for name, one in SCENES.items()
             },
             "strategies": sorted(STRATEGIES),
+            "default_strategy": order.strategy,
             "objectives": [one.value for one in Objective],
             "box": box.model_dump(mode="json"),
         }
@@ -117,7 +119,7 @@ def limits(json: JsonOption = False) -> None:
             soft_wrap=True,
             markup=False,
         )
-    out.print(f"strategies: {', '.join(sorted(STRATEGIES))}", soft_wrap=True)
+    out.print(f"strategies: {', '.join(sorted(STRATEGIES))}; by default {order.strategy}", soft_wrap=True)
     out.print(f"objectives: {', '.join(one.value for one in Objective)}", soft_wrap=True)
     ends = (f"{name.upper()} {getattr(box, name)[0]} to {getattr(box, name)[1]}" for name in ("p", "i", "d"))
     out.print(f"box: {', '.join(ends)}", soft_wrap=True)
@@ -176,12 +178,14 @@ def pid_study(
         out.print(f"table and plot: {folder / 'table.md'}, {folder / 'study.png'}", soft_wrap=True, markup=False)
 
 
-def _order(**fields: object) -> TuningOrder:
+def _order(strategy: str | None, **fields: object) -> TuningOrder:
     from tasks_lib.instruments.tuning.scenes import scene
     from tasks_lib.instruments.tuning.session_records import TuningOrder
 
     scene(str(fields["scene"]))
-    _among("strategy", [str(fields["strategy"])])
+    if strategy is not None:
+        _among("strategy", [strategy])
+        fields["strategy"] = strategy
     _among("objective", [str(fields["objective"])])
     return TuningOrder.model_validate(fields)
 

@@ -131,7 +131,7 @@ def test_limits_names_what_there_is() -> None:
     code, out, _ = ran("limits", "--json")
     found = json.loads(out)
     assert found["scenes"]["particles"]["points"] == 128
-    assert {"gp-ei", "ga-published"} <= set(found["strategies"])
+    assert {"gp-ei", "ga-published", found["default_strategy"]} <= set(found["strategies"])
 
 
 @pytest.mark.parametrize("verb", ["tune", "pid-study", "limits"])
