@@ -10,6 +10,8 @@ from tasks_lib.instruments.frame import Gains
 from tasks_lib.records import Record
 
 Unit = NDArray[np.float64]
+# The instruments hold gains in 32 bits.
+_LARGEST_GAIN = 2**31 - 1
 
 
 class GainBox(Record):
@@ -26,8 +28,8 @@ class GainBox(Record):
     def _ordered(self) -> GainBox:
         for name in ("p", "i", "d"):
             low, high = getattr(self, name)
-            if not 0 <= low <= high:
-                msg = f"the {name} gains of a box go from low to high and are not negative, not {low} to {high}"
+            if not 0 <= low <= high <= _LARGEST_GAIN:
+                msg = f"the {name} gains of a box go from low to high, 0 to {_LARGEST_GAIN}, not {low} to {high}"
                 raise ValueError(msg)
         if not self.free:
             msg = "a box needs one gain at least whose two ends differ"

@@ -11,8 +11,10 @@ from tasks_lib.instruments.tuning.box import GainBox
 from tasks_lib.records import Record
 from tasks_lib.records.errors import ConfigurationError
 
-# What a frame counts for that could not be judged: worse than any that could.
+# What a frame counts for that could not be judged. Scores beyond ±10, as of a loop whose error is many times its
+# setpoint, are told as ±10: no frame that could be judged counts for less than one that could not.
 WORST = -10.0
+MAX_SEED = 2**32 - 1
 
 # Yields a generation, never an empty one, and is sent its scores: higher is better, and always finite.
 Generations = Generator[Sequence[Gains], Sequence[float], None]
@@ -45,6 +47,7 @@ class Search:
     strategy : Strategy
     box : GainBox
     seed : int
+        0 to `MAX_SEED`.
     budget : int
         Scans that the search may use, counted alike for all strategies.
 
@@ -60,6 +63,9 @@ class Search:
         if budget < 1:
             msg = f"a search needs one scan at least, not {budget}"
             raise ConfigurationError(msg)
+        if not 0 <= seed <= MAX_SEED:
+            msg = f"the seed of a search lies between 0 and {MAX_SEED}, not at {seed}"
+            raise ConfigurationError(msg)
         self._budget = budget
         self._generations = strategy(box, seed=seed, budget=budget)
         self._count = 0
@@ -72,12 +78,16 @@ class Search:
         Raises
         ------
         ValueError
-            If there are more or fewer scores than gains.
+            If there are more or fewer scores than gains; none was heard then.
         """
+        if len(scores) != len(self.generation):
+            msg = f"{len(scores)} scores for {len(self.generation)} gains: tell one for each"
+            raise ValueError(msg)
         for gains, score in zip(self.generation, scores, strict=True):
             known = None if score is None or not math.isfinite(score) else float(score)
             self.trials.append(Trial(number=len(self.trials), generation=self._count, gains=gains, score=known))
-        heard = [WORST if one.score is None else one.score for one in self.trials[len(self.trials) - len(scores) :]]
+        told = self.trials[len(self.trials) - len(scores) :]
+        heard = [WORST if one.score is None else min(max(one.score, WORST), -WORST) for one in told]
         self._count += 1
         left = self._budget - len(self.trials)
         # A generation that the budget cut short is the last: its strategy is not asked again.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -28,8 +29,11 @@ class Individual(list[float]):
 class GlobalRandom:
     """A stream of random numbers that is put in place of the global ones of `random` and numpy while DEAP draws.
 
-    So searches that take turns do not disturb each other, nor anybody else who draws.
+    So searches that take turns, in one thread or in several, do not disturb each other, nor anybody who draws before
+    or after them.
     """
+
+    _borrowed = threading.Lock()
 
     def __init__(self, seed: int) -> None:
         source = np.random.default_rng(seed)
@@ -39,12 +43,13 @@ class GlobalRandom:
     @contextmanager
     def here(self) -> Iterator[None]:
         """Put the stream in place of the global generators."""
-        python, legacy = random.getstate(), np.random.get_state()
-        random.setstate(self._python)
-        np.random.set_state(self._numpy)
-        try:
-            yield
-        finally:
-            self._python, self._numpy = random.getstate(), np.random.get_state()
-            random.setstate(python)
-            np.random.set_state(legacy)
+        with self._borrowed:
+            python, legacy = random.getstate(), np.random.get_state()
+            random.setstate(self._python)
+            np.random.set_state(self._numpy)
+            try:
+                yield
+            finally:
+                self._python, self._numpy = random.getstate(), np.random.get_state()
+                random.setstate(python)
+                np.random.set_state(legacy)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import warnings
 
 import numpy as np
@@ -38,9 +37,10 @@ def cma_es(box: GainBox, *, seed: int, budget: int) -> Generations:
 
 def tpe(box: GainBox, *, seed: int, budget: int) -> Generations:
     """Search by Optuna's tree-structured Parzen estimator, all gains together, ten random scans first."""
-    logging.getLogger("optuna").setLevel(logging.WARNING)
     import optuna
 
+    # Only now: importing optuna sets its own level.
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, n_startup_trials=_INITIAL)
@@ -114,11 +114,11 @@ def _most_promising(places: Unit, scores: Unit, draw: np.random.Generator) -> Un
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(places, np.maximum(scores, floor))
-    best = places[np.argmax(model.predict(places))]
-    near = np.clip(best + draw.normal(0.0, 0.08, (_CANDIDATES // 4, count)), 0.0, 1.0)
-    candidates = np.vstack([draw.random((_CANDIDATES, count)), near])
-    mean, spread = model.predict(candidates, return_std=True)
-    gain = mean - model.predict(places).max()
+        known = model.predict(places)
+        near = np.clip(places[np.argmax(known)] + draw.normal(0.0, 0.08, (_CANDIDATES // 4, count)), 0.0, 1.0)
+        candidates = np.vstack([draw.random((_CANDIDATES, count)), near])
+        mean, spread = model.predict(candidates, return_std=True)
+    gain = mean - known.max()
     spread = np.maximum(spread, 1e-9)
     improvement = gain * norm.cdf(gain / spread) + spread * norm.pdf(gain / spread)
     return np.asarray(candidates[int(np.argmax(improvement))])
