@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
@@ -91,9 +91,11 @@ def as_nsfopen_has(name):
     return name.encode().decode("latin-1").rstrip()
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(frames())
 def test_nsfopen_reads_what_we_write_as_we_do(tmp_path, frame):
+    # NSFopen joins frame and name by ';' and takes what stands between the first two.
+    assume(not any(";" in name for name, _ in frame.channels))
     reader = pytest.importorskip("NSFopen.read", reason="NSFopen is not installed (extra `test`)")
     path = tmp_path / "written.nid"
     path.write_bytes(
