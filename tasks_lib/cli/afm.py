@@ -33,7 +33,7 @@ def tune(
     scene: Annotated[str, typer.Option(help="What is under the tip of the twin; see `afm limits`.")] = "particles",
     strategy: Annotated[str | None, typer.Option(help="How gains are searched; see `afm limits`.")] = None,
     objective: Annotated[str, typer.Option(help="tracking, or the published ssim.")] = "tracking",
-    budget: Annotated[int, typer.Option(min=1, max=10_000, help="Scans of the search.")] = 30,
+    budget: Annotated[int, typer.Option(min=1, max=10_000, help="Scans of the search.")] = 12,
     seed: Annotated[int, typer.Option(min=0, help="Of the search and of the twin's noise.")] = 0,
     start: Annotated[str, typer.Option(metavar="P,I,D", help="Gains that the twin has before.")] = "50,1000,0",
     fresh_frames: Annotated[int, typer.Option(min=2, max=20, help="Frames before, and of each candidate.")] = 3,

@@ -46,7 +46,7 @@ class TuningOrder(Document):
     objective: Objective = Objective.TRACKING
     box: GainBox = GainBox()
     seed: int = Field(default=0, ge=0)
-    budget: int = Field(default=30, ge=1, le=10_000)
+    budget: int = Field(default=12, ge=1, le=10_000)
     fresh_frames: int = Field(default=3, ge=2, le=20)
     candidates: int = Field(default=3, ge=1, le=20)
     tolerance: float = Field(default=0.05, ge=0)
