@@ -21,6 +21,7 @@ from tasks_lib.store import Store
 
 if TYPE_CHECKING:
     from flows.inline import InlineServer
+    from tasks_lib.instruments.experiments import Report
     from tasks_lib.instruments.tuning.progress import ScanListener
     from tasks_lib.instruments.tuning.session_records import TuningResult
 
@@ -103,6 +104,24 @@ class PrefectEngine:
         finally:
             self.cool_down()
 
+    def experiment(self, store_url: str, experiment_id: str) -> Report:
+        """Do the experiment at a microscope whose order is in the store, and return its report.
+
+        Raises
+        ------
+        ExperimentError
+            If a frame is not valid, or does not hold what was looked for; the settings of before are restored.
+        KeyboardInterrupt
+            If the user interrupts; the settings of before are restored.
+        """
+        self.warm_up()
+        try:
+            environment.apply(environment.settings_for("inline", environment.state()))
+            with _settings(self._server.url if self._server else None, "inline"):
+                return asyncio.run(_experiment(store_url, experiment_id, alone=self._server is not None))
+        finally:
+            self.cool_down()
+
     def serve(self, order: ServeOrder) -> int:
         """Start database, server, deployments and runners, block until a signal comes; return the exit status."""
         from flows.serving.serve import serve
@@ -167,3 +186,14 @@ async def _tune(store_url: str, tuning_id: str, *, alone: bool) -> TuningResult:
         await crash_all_running("the process of this run was killed")
     state = await afm_pid_tuning(store_url, tuning_id, return_state=True)
     return TuningResult.model_validate(await state.aresult())
+
+
+async def _experiment(store_url: str, experiment_id: str, *, alone: bool) -> Report:
+    from flows.afm_experiments import afm_experiment
+    from flows.zombies import crash_all_running
+    from tasks_lib.instruments.experiments import Report
+
+    if alone:
+        await crash_all_running("the process of this run was killed")
+    state = await afm_experiment(store_url, experiment_id, return_state=True)
+    return Report.model_validate(await state.aresult())

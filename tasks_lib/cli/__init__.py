@@ -8,6 +8,7 @@ import typer
 
 from tasks_lib import __version__
 from tasks_lib.cli.afm import afm_app
+from tasks_lib.cli.afm_experiments import experiment
 from tasks_lib.cli.auditing import evaluator_audit
 from tasks_lib.cli.console import Exit, lenient_streams, say
 from tasks_lib.cli.databases import databases_app
@@ -62,6 +63,7 @@ app.command()(explain)
 app.command()(gallery)
 app.command()(serve)
 app.add_typer(databases_app, name="databases")
+afm_app.command("experiment")(experiment)
 app.add_typer(afm_app, name="afm")
 app.add_typer(environments_app, name="environments")
 app.command()(doctor)

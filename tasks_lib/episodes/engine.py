@@ -16,6 +16,7 @@ from tasks_lib.records import RunSummary
 from tasks_lib.records.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from tasks_lib.instruments.experiments import Report
     from tasks_lib.instruments.tuning.progress import ScanListener
     from tasks_lib.instruments.tuning.session_records import TuningResult
 
@@ -124,6 +125,17 @@ class Engine(Protocol):
             If no gains hold; the previous ones are restored.
         KeyboardInterrupt
             If the user interrupts; what is done is kept, and the previous gains are restored.
+        """
+
+    def experiment(self, store_url: str, experiment_id: str) -> Report:
+        """Do the experiment at a microscope whose order is in the store, and return its report.
+
+        Raises
+        ------
+        ExperimentError
+            If a frame is not valid, or does not hold what was looked for; the settings of before are restored.
+        KeyboardInterrupt
+            If the user interrupts; the settings of before are restored.
         """
 
     def serve(self, order: ServeOrder) -> int:
