@@ -36,6 +36,7 @@ _PROGRAM_PATH = "/usr/bin:/bin:/usr/local/bin"
 _PAGES = ("/usr/share/novnc", "/usr/share/webapps/novnc", "/usr/local/share/novnc")
 _START = "vnc_lite.html"
 _SOCKET = "websockify"
+_COOKIE = "matassay"
 _PART = 64 * 1024
 _LARGEST_MESSAGE = 1024 * 1024
 # A browser has six at a time; each is a thread and a file of this process, which strangers must not use up.
@@ -85,6 +86,8 @@ class ScreenServer:
         self._tell = tell
         self._token: str | None = secrets.token_urlsafe(32)
         self._cookie = secrets.token_urlsafe(32)
+        # Cookies know hosts and paths, not ports: another server of this host must not be sent ours.
+        self._room = f"/{secrets.token_urlsafe(16)}/"
         self._lock = threading.Lock()
         self._arriving = threading.Lock()
         self._current: socket.socket | None = None
@@ -106,7 +109,7 @@ class ScreenServer:
         self._handle, self._server.handler = self._server.handler, self._take
         self._thread = threading.Thread(target=self._server.serve_forever, name="screen server", daemon=True)
         self._thread.start()
-        self.url = f"{self._origin}/?token={self._token}"
+        self.url = f"{self._origin}{self._room}?token={self._token}"
 
     def __enter__(self) -> ScreenServer:
         return self
@@ -158,25 +161,25 @@ class ScreenServer:
             return _said(HTTPStatus.BAD_REQUEST, "That is no address.")
         if request.headers.get_all("Host") != [f"{HOST}:{self.port}"]:
             return _said(HTTPStatus.FORBIDDEN, "This page is called by its address on loopback alone.")
-        if address.path == "/":
+        if address.path == self._room:
             return self._admit(parse_qs(address.query).get("token", [""])[0], request)
-        if not self._is_admitted(request):
+        if not address.path.startswith(self._room) or not self._is_admitted(request):
             return _said(HTTPStatus.FORBIDDEN, "Open the address that matassay printed.")
-        if address.path != f"/{_SOCKET}":
-            return self._page(address.path)
+        if address.path != f"{self._room}{_SOCKET}":
+            return self._page(address.path.removeprefix(self._room))
         # A page of another site could make this browser send its cookie; it cannot make it lie about its origin.
         if request.headers.get("Origin", self._origin) != self._origin:
             return _said(HTTPStatus.FORBIDDEN, "Only the page of this desktop may connect to it.")
         return None
 
     def _admit(self, token: str, request: Request) -> Response:
-        start = f"/{_START}?path={_SOCKET}&scale=true"
+        start = f"{self._room}{_START}?path={self._room[1:]}{_SOCKET}&scale=true"
         with self._lock:
             good = self._token is not None and _equal(token, self._token)
             if good:
                 self._token = None
         if good:
-            cookie = f"{self._cookie_name}={self._cookie}; HttpOnly; SameSite=Strict; Path=/"
+            cookie = f"{_COOKIE}={self._cookie}; HttpOnly; SameSite=Strict; Path={self._room}"
             return _said(HTTPStatus.SEE_OTHER, "", {"Location": start, "Set-Cookie": cookie})
         if self._is_admitted(request):
             return _said(HTTPStatus.SEE_OTHER, "", {"Location": start})
@@ -186,16 +189,12 @@ class ScreenServer:
             "This address is wrong or was opened before in another browser: go on there, or record anew.",
         )
 
-    @property
-    def _cookie_name(self) -> str:
-        return f"matassay-{self.port}"  # cookies know hosts, not ports
-
     def _is_admitted(self, request: Request) -> bool:
         cookies: SimpleCookie = SimpleCookie()
         for value in request.headers.get_all("Cookie"):
             with suppress(CookieError):
                 cookies.load(value)
-        found = cookies.get(self._cookie_name)
+        found = cookies.get(_COOKIE)
         return found is not None and _equal(found.value, self._cookie)
 
     def _page(self, path: str) -> Response:

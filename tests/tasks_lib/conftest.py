@@ -22,7 +22,7 @@ PATIENCE = 60.0
 
 
 def admitted(url: str) -> tuple[str, str]:
-    """Open the printed address as a browser does; return the origin and the cookie."""
+    """Open the printed address as a browser does; return the folder of the page and the cookie."""
     answer = httpx.get(url, follow_redirects=False)
     assert answer.status_code == 303, answer.text
     return url.partition("/?")[0], answer.headers["Set-Cookie"].partition(";")[0]
@@ -33,9 +33,11 @@ class Person:
 
     def __init__(self, url: str, keys: tuple[str, str] | None = None) -> None:
         self.keys = keys or admitted(url)
-        origin, cookie = self.keys
-        address = origin.replace("http", "ws") + "/websockify"
-        self._socket = connect(address, origin=origin, additional_headers={"Cookie": cookie}, max_size=None)
+        folder, cookie = self.keys
+        address = folder.replace("http", "ws") + "/websockify"
+        self._socket = connect(
+            address, origin=folder.rpartition("/")[0], additional_headers={"Cookie": cookie}, max_size=None
+        )
         self._rest = b""
         assert self._take(12) == b"RFB 003.008\n"
         self._socket.send(b"RFB 003.008\n")

@@ -95,25 +95,34 @@ def test_what_a_person_does_is_told_in_the_actions_of_agents(served, computer, p
 @pytest.mark.desktop
 @needs_vnc
 def test_only_the_browser_that_came_first_is_served(served, desktop_machine):
-    origin, _, token = served.url.partition("/?token=")
+    folder, _, token = served.url.partition("/?token=")
+    origin, _, room = folder.rpartition("/")
     assert origin == f"http://127.0.0.1:{served.port}"
-    page = f"{origin}/vnc_lite.html"
-    assert httpx.get(f"{origin}/?token={token[:-1]}").status_code == 403
+    assert len(room) > 20
+    page = f"{folder}/vnc_lite.html"
+    assert httpx.get(f"{folder}/?token={token[:-1]}").status_code == 403
+    assert httpx.get(f"{origin}/?token={token}").status_code == 403
     assert httpx.get(origin).status_code == 403
+    assert httpx.get(f"{folder}/").status_code == 403
     assert httpx.get(page).status_code == 403
     assert httpx.get(served.url, headers={"Host": f"evil.example:{served.port}"}).status_code == 403
-    with httpx.Client(base_url=origin, follow_redirects=True) as browser:
+    with httpx.Client(base_url=folder, follow_redirects=True) as browser:
         first = browser.get(f"/?token={token}")
         assert first.status_code == 200
         assert "noVNC" in first.text
         assert token not in str(first.url)
         assert browser.get("/core/rfb.js").headers["Content-Type"] == "text/javascript"
         assert browser.get("/%2e%2e/%2e%2e/%2e%2e/etc/passwd").status_code == 404
-        assert browser.get("/../../../etc/passwd").status_code == 404
+        assert browser.get("/../../../etc/passwd").status_code == 403
+        assert browser.get(f"{folder}//etc/passwd").status_code == 404
         assert browser.get(f"/?token={token}").status_code == 200  # its own address again, as after a restart
-        cookie = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+        (kept,) = browser.cookies.jar
+        assert kept.path == f"/{room}/"  # no other server of this host is sent it
+        cookie = f"{kept.name}={kept.value}"
     assert httpx.get(served.url).status_code == 403  # spent
-    address = origin.replace("http", "ws") + "/websockify"
+    assert httpx.get(f"{origin}/vnc_lite.html", headers={"Cookie": cookie}).status_code == 403
+    assert httpx.get(page, headers={"Cookie": cookie}).status_code == 200
+    address = folder.replace("http", "ws") + "/websockify"
     for headers, from_page in (({}, origin), ({"Cookie": cookie}, "http://evil.example"), ({"Cookie": "x=1"}, origin)):
         with pytest.raises(InvalidStatus) as refused:
             connect(address, additional_headers=headers, origin=from_page)
@@ -233,8 +242,9 @@ def admitted(server):
 
 
 def page(keys):
-    origin, cookie = keys
-    return connect(f"{origin.replace('http', 'ws')}/websockify", origin=origin, additional_headers={"Cookie": cookie})
+    folder, cookie = keys
+    address = f"{folder.replace('http', 'ws')}/websockify"
+    return connect(address, origin=folder.rpartition("/")[0], additional_headers={"Cookie": cookie})
 
 
 @pytest.fixture
@@ -286,13 +296,14 @@ def test_a_page_that_reads_nothing_and_a_stranger_who_says_nothing_do_not_outliv
     monkeypatch.setattr(viewing, "_GOODBYE", 0.1)
     before = threading.active_count()
     server = ScreenServer(ends.connect)
-    origin, cookie = admitted(server)
+    folder, cookie = admitted(server)
+    _, _, host, room = folder.split("/")
     with (
         socket.create_connection((viewing.HOST, server.port), 20),
         socket.create_connection((viewing.HOST, server.port), 20) as suspended,
     ):
         head = [
-            *("GET /websockify HTTP/1.1", f"Host: {origin.removeprefix('http://')}", f"Cookie: {cookie}"),
+            *(f"GET /{room}/websockify HTTP/1.1", f"Host: {host}", f"Cookie: {cookie}"),
             *("Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"),
             "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
         ]
