@@ -91,6 +91,22 @@ def started(tmp_path: Path, root: Path) -> Iterator[Callable[[], Command]]:
             command.process.kill()
 
 
+# Parts of the desktop that are light where these are there, and dark or black where not: x, y, width, height.
+TOOLBAR, SESSION_MENU, FILE_DIALOG = (300, 22, 600, 16), (60, 300, 100, 60), (500, 500, 100, 60)
+
+
+def wait_for_light(page, part: tuple[int, int, int, int], light: bool) -> None:
+    """Wait as a person does who looks before going on."""
+    page.wait_for_function(
+        """([x, y, width, height, wanted]) => {
+             const d = document.querySelector('canvas').getContext('2d').getImageData(x, y, width, height).data;
+             let light = 0; for (let i = 0; i < d.length; i += 4) light += d[i] > 200;
+             return light > d.length / 8 === wanted; }""",
+        arg=[*part, light],
+        timeout=60_000,
+    )
+
+
 @pytest.mark.desktop
 @pytest.mark.browser
 @needs_programs
@@ -107,18 +123,15 @@ def test_a_person_works_in_the_browser_and_presses_enter(started, tmp_path):
         page.get_by_text("Connected to MatAssay").wait_for(timeout=60_000)
         canvas = page.locator("canvas")
         # Fityk's own window is on it: light menus over a dark plot, not an empty canvas.
-        page.wait_for_function(
-            """() => { const c = document.querySelector('canvas');
-                       const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
-                       let light = 0; for (let i = 0; i < d.length; i += 400) light += d[i] > 200;
-                       return light > 1000; }""",
-            timeout=60_000,
-        )
+        wait_for_light(page, TOOLBAR, True)
         box = canvas.bounding_box()
         scale = box["width"] / 1440
         page.mouse.click(box["x"] + 33 * scale, box["y"] + 33 * scale)
+        wait_for_light(page, SESSION_MENU, True)
         page.keyboard.press("Escape")
+        wait_for_light(page, SESSION_MENU, False)
         page.keyboard.press("Control+o")
+        wait_for_light(page, FILE_DIALOG, True)
         page.screenshot(path=tmp_path / "page.png")
         browser.close()
     with Image.open(tmp_path / "page.png") as picture:
