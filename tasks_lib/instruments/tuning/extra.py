@@ -14,14 +14,14 @@ def missing_packages() -> list[str]:
     return [name for name in _PACKAGES if find_spec(name) is None]
 
 
-def require_packages() -> None:
-    """Refuse to go on without them.
+def require_packages(*names: str) -> None:
+    """Refuse to go on without them, or without those of them that are named.
 
     Raises
     ------
     ConfigurationError
         Naming them, and what installs them.
     """
-    if missing := missing_packages():
+    if missing := [name for name in missing_packages() if not names or name in names]:
         msg = f"the microscope needs {', '.join(missing)}: install the extra, `pip install 'matassay[afm]'`"
         raise ConfigurationError(msg)

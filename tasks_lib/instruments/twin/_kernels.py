@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar, cast
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from tasks_lib.instruments.twin.errors import TwinError
+
+try:
+    import numba
+except ImportError as error:
+    raise TwinError("the digital twin needs numba: install the extra, `pip install 'matassay[afm]'`") from error
 
 Array = NDArray[np.float64]
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -14,6 +14,8 @@ from tasks_lib.instruments.twin.samples import Sample
 
 Array = NDArray[np.float64]
 TIP_ROWS = 4  # rows of the footprint of the tip to either side of a line, at most
+MIN_SIZE_M = 1e-9  # below it the footprint of the tip would be millions of places wide
+MAX_TICKS = 2_000_000  # of a pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +43,7 @@ def path(scan: ScanSettings, preset: Preset) -> Path:
             f"time_per_line_s {scan.time_per_line_s:g} is too short for {scan.points} points: the loop of "
             f"{preset.name} ticks at {preset.sample_rate_hz:g} Hz, so {least:.3g} s at least"
         )
-    if ticks > 2_000_000:
+    if ticks > MAX_TICKS:
         raise TwinError(f"time_per_line_s {scan.time_per_line_s:g} is too long for the twin: {ticks} ticks by line")
     width, sign = scan.width_m, np.array([[1.0], [-1.0]])
     rising = -over + (1 + 2 * over) * (np.arange(ticks) + 0.5) / ticks
@@ -64,12 +66,15 @@ def path(scan: ScanSettings, preset: Preset) -> Path:
 
 
 def check_place(scan: ScanSettings, sample: Sample) -> None:
-    """Refuse a scan that leaves the sample, or whose numbers are no numbers."""
+    """Refuse a scan that leaves the sample, is smaller than `MIN_SIZE_M`, or whose numbers are no numbers."""
     for name, value in (
         ("center_x_m", scan.center_x_m), ("center_y_m", scan.center_y_m), ("width_m", scan.width_m),
         ("height_m", scan.height_m), ("time_per_line_s", scan.time_per_line_s),
     ):  # fmt: skip
         finite(value, name)
+    for name, value in (("width_m", scan.width_m), ("height_m", scan.height_m)):
+        if value < MIN_SIZE_M:
+            raise TwinError(f"{name} must be {MIN_SIZE_M:g} m at least, not {value:g}")
     for name, value in (("slope_x_deg", scan.slope_x_deg), ("slope_y_deg", scan.slope_y_deg)):
         if abs(finite(value, name)) > 30:
             raise TwinError(f"{name} must lie within ±30°, not {value}")

@@ -8,19 +8,21 @@ from collections.abc import Mapping
 from tasks_lib.instruments.frame import Z_AXIS, Direction, Frame, Gains, ScanSettings
 from tasks_lib.instruments.protocol import (
     ApproachStatus,
-    InstrumentError,
     Lever,
     Limits,
     LineReport,
     OnLine,
     Parameter,
+    RefusedError,
     Span,
     State,
     Value,
 )
+from tasks_lib.instruments.twin._path import MAX_TICKS, MIN_SIZE_M
 from tasks_lib.instruments.twin.errors import TwinError
 from tasks_lib.instruments.twin.microscope import DYNAMIC, LATERAL, MODES, Line, Microscope
 from tasks_lib.instruments.twin.presets import LEVERS, Preset
+from tasks_lib.instruments.twin.presets import Lever as TwinLever
 from tasks_lib.instruments.twin.presets import lever as find_lever
 
 # Envelopes of the twin: a tip speed and a force that its presets were compared with real files for.
@@ -28,15 +30,18 @@ MAX_SPEED_M_S = 2e-3
 MAX_FORCE_N = 5e-6
 
 
-def twin_limits(preset: Preset, size_m: tuple[float, float]) -> Limits:
-    """Return what a twin with these constants accepts over a sample of this width and height, in metres."""
+def twin_limits(preset: Preset, size_m: tuple[float, float], mounted: TwinLever | None = None) -> Limits:
+    """Return what a twin with these constants accepts over a sample of this width and height, in metres.
+
+    The levers are those of `LEVERS`, and `mounted` where it is another.
+    """
     gain = Span(low=0, high=preset.gain_limit)
     spans: dict[Parameter, Span] = {
-        "width_m": Span(low=1e-9, high=max(size_m)),
-        "height_m": Span(low=1e-9, high=max(size_m)),
+        "width_m": Span(low=MIN_SIZE_M, high=max(size_m)),
+        "height_m": Span(low=MIN_SIZE_M, high=max(size_m)),
         "points": Span(low=2, high=4096),
         "lines": Span(low=1, high=4096),
-        "time_per_line_s": Span(low=0.01, high=60),
+        "time_per_line_s": Span(low=0.01, high=min(60.0, MAX_TICKS / preset.sample_rate_hz)),
         "center_x_m": Span(low=-size_m[0] / 2, high=size_m[0] / 2),
         "center_y_m": Span(low=-size_m[1] / 2, high=size_m[1] / 2),
         "rotation_deg": Span(low=-180, high=180),
@@ -56,7 +61,7 @@ def twin_limits(preset: Preset, size_m: tuple[float, float]) -> Limits:
             resonance_hz=one.resonance_hz,
             sensitivity_m_v=preset.sensitivity_m_per_v,
         )
-        for one in LEVERS.values()
+        for one in (LEVERS if mounted is None else {**LEVERS, mounted.name: mounted}).values()
     )
     return Limits(
         spans=spans,
@@ -90,7 +95,8 @@ class TwinBackEnd:
     ) -> None:
         self._microscope = microscope
         self._name = name or f"twin-{microscope.preset.name.lower()}"
-        self._limits = twin_limits(microscope.preset, microscope.sample.size_m)
+        self._mounted_first = microscope.lever
+        self._limits = twin_limits(microscope.preset, microscope.sample.size_m, microscope.lever)
         self._stopped = threading.Event()
         self._state = State(
             scan=scan,
@@ -135,7 +141,8 @@ class TwinBackEnd:
 
     def select_lever(self, name: str) -> None:
         """Mount another lever; noise and clock go on."""
-        self._microscope.lever = find_lever(name)
+        first = self._mounted_first
+        self._microscope.lever = first if name == first.name else find_lever(name)
         self._change(lever=name)
 
     def approach(self, timeout_s: float) -> None:
@@ -157,21 +164,30 @@ class TwinBackEnd:
         self._change(approach=ApproachStatus.WITHDRAWN)
 
     def scan(self, name: str, on_line: OnLine) -> Frame:
-        """Scan a frame as fast as the machine computes; the clock of the twin counts the real times."""
+        """Scan a frame as fast as the machine computes; the clock of the twin counts the real times.
+
+        Raises
+        ------
+        RefusedError
+            If the settings fit one by one and make no scan together: one that leaves the sample, or whose lines are
+            too short for their points. No line was scanned.
+        """
         state, serial = self._state, self._microscope.progress.scans
+        try:
+            scanned = self._microscope.scan_lines(state.scan, state.gains, state.setpoint, state.mode)
+        except TwinError as error:
+            msg = f"{self._name} cannot scan {name}: {error}"
+            raise RefusedError(msg) from error
         self._stopped.clear()
         self._change(scanning=True)
         lines: list[Line] = []
         try:
-            for line in self._microscope.scan_lines(state.scan, state.gains, state.setpoint, state.mode):
+            for line in scanned:
                 lines.append(line)
                 z = {way: line.samples[Z_AXIS, way] for way in Direction}
                 report = LineReport(line.number, z[Direction.FORWARD], z[Direction.BACKWARD])
                 if not on_line(report) or self._stopped.is_set():
                     break
-        except TwinError as error:
-            msg = f"{self._name} cannot scan {name}: {error}"
-            raise InstrumentError(msg) from error
         finally:
             self._change(scanning=False)
         self._change(last_frame=name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 
 from tasks_lib.records.errors import ConfigurationError
 
@@ -35,3 +36,20 @@ def within(value: float, low: float, high: float, what: str) -> float:
     if not low <= finite(value, what) <= high:
         raise TwinError(f"{what} must lie in [{low:g}, {high:g}], not {value:g}")
     return float(value)
+
+
+def whole_seed(seed: int) -> int:
+    """Return a seed that is a whole number, not negative.
+
+    Raises
+    ------
+    TwinError
+        If it is none.
+    """
+    try:
+        number = operator.index(seed)
+    except TypeError:
+        number = -1
+    if number < 0:
+        raise TwinError(f"a seed is a whole number, not negative; it is {seed!r}")
+    return number

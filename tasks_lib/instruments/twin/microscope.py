@@ -25,7 +25,7 @@ from tasks_lib.instruments.frame import (
 )
 from tasks_lib.instruments.twin._path import Path, Tip, check_place, path, tip
 from tasks_lib.instruments.twin._plant import check_gains, loop
-from tasks_lib.instruments.twin.errors import TwinError, within
+from tasks_lib.instruments.twin.errors import TwinError, whole_seed, within
 from tasks_lib.instruments.twin.presets import Lever, Preset
 from tasks_lib.instruments.twin.presets import lever as find_lever
 from tasks_lib.instruments.twin.samples import Sample
@@ -96,18 +96,16 @@ class Microscope:
     Raises
     ------
     TwinError
-        If there is no such lever or the seed is negative.
+        If there is no such lever, or the seed is no whole number or negative.
     """
 
     def __init__(
         self, sample: Sample, preset: Preset, lever: Lever | str, *, seed: int, progress: Progress | None = None
     ) -> None:
-        if seed < 0:
-            raise TwinError(f"the seed must not be negative, not {seed}")
         self.sample = sample
         self.preset = preset
         self.lever = find_lever(lever)
-        self.seed = seed
+        self.seed = whole_seed(seed)
         self.progress = progress or Progress()
 
     def scan(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from tasks_lib.instruments.twin.errors import TwinError
+from tasks_lib.instruments.twin.errors import TwinError, within
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,11 @@ class Lever:
     lateral_v_per_n
         Friction signal by lateral force. No header states it: the public files give its product with the coefficient
         of friction, 0.006 assumed for graphite and 0.3 for glass.
+
+    Raises
+    ------
+    TwinError
+        If a number is not finite or far from any lever's.
     """
 
     name: str
@@ -36,6 +41,16 @@ class Lever:
     tip_half_angle_deg: float = 15.0
     lateral_v_per_n: float = 6e4
 
+    def __post_init__(self) -> None:
+        for name, (low, high) in _LEVER_BOUNDS.items():
+            within(getattr(self, name), low, high, f"{name} of the lever {self.name}")
+
+
+# What a lever can be in the equations of the twin; no product of them leaves the range of floats.
+_LEVER_BOUNDS = MappingProxyType({
+    "spring_n_per_m": (1e-4, 1e4), "resonance_hz": (1.0, 1e9), "quality": (0.1, 1e7), "tip_radius_m": (1e-13, 1e-4),
+    "tip_half_angle_deg": (1.0, 80.0), "lateral_v_per_n": (0.0, 1e12),
+})  # fmt: skip
 
 LEVERS = MappingProxyType({
     one.name: one

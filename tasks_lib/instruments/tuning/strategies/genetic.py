@@ -6,6 +6,7 @@ from typing import Any
 
 from tasks_lib.instruments.frame import Gains
 from tasks_lib.instruments.tuning.box import GainBox
+from tasks_lib.instruments.tuning.extra import require_packages
 from tasks_lib.instruments.tuning.search import Generations
 
 _POPULATION = 3
@@ -19,6 +20,7 @@ def ga_published(box: GainBox, *, seed: int, budget: int) -> Generations:
     crossover (alpha 0.5) with probability 0.7, and Gaussian mutation (sigma 0.1, each gene with 0.3) with 0.2. A
     generation has only the individuals that changed, so the search ends before the budget.
     """
+    require_packages("deap")
     from deap import algorithms, tools
 
     from tasks_lib.instruments.tuning.strategies._deap import GlobalRandom
@@ -43,6 +45,7 @@ def ga_plus(box: GainBox, *, seed: int, budget: int) -> Generations:
     Children come from blend crossover or from a wider Gaussian mutation (sigma 0.2). Gains that were scanned are not
     scanned again: such a child is replaced by a random one.
     """
+    require_packages("deap")
     from deap import algorithms, tools
 
     from tasks_lib.instruments.tuning.strategies._deap import GlobalRandom

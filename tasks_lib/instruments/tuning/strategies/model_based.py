@@ -8,6 +8,7 @@ import numpy as np
 
 from tasks_lib.instruments.frame import Gains
 from tasks_lib.instruments.tuning.box import GainBox, Unit
+from tasks_lib.instruments.tuning.extra import require_packages
 from tasks_lib.instruments.tuning.search import Generations
 from tasks_lib.instruments.tuning.strategies.sampling import sobol_points
 
@@ -18,6 +19,7 @@ _CANDIDATES = 2048
 
 def cma_es(box: GainBox, *, seed: int, budget: int) -> Generations:
     """Search by DEAP's CMA-ES from the middle of the box, sigma 0.3 of its edges, five children a generation."""
+    require_packages("deap")
     from deap import cma
 
     from tasks_lib.instruments.tuning.strategies._deap import GlobalRandom, Individual
@@ -37,6 +39,7 @@ def cma_es(box: GainBox, *, seed: int, budget: int) -> Generations:
 
 def tpe(box: GainBox, *, seed: int, budget: int) -> Generations:
     """Search by Optuna's tree-structured Parzen estimator, all gains together, ten random scans first."""
+    require_packages("optuna")
     import optuna
 
     # Only now: importing optuna sets its own level.
@@ -98,6 +101,7 @@ def _by_expected_improvement(box: GainBox, first: list[Unit], *, seed: int, budg
 
 def _most_promising(places: Unit, scores: Unit, draw: np.random.Generator) -> Unit:
     """Return the candidate of highest expected improvement over the best score so far."""
+    require_packages("sklearn")
     from scipy.stats import norm
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.gaussian_process import GaussianProcessRegressor

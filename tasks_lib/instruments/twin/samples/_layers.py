@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks_lib.instruments.twin.errors import TwinError, within
+from tasks_lib.instruments.twin.errors import TwinError, whole_seed, within
 from tasks_lib.instruments.twin.samples._rough import texture
 from tasks_lib.instruments.twin.samples._sample import Array, Sample, logistic, not_negative, positive, truths
 
@@ -40,7 +40,7 @@ def hopg_steps(
     within(direction_deg, -180, 180, "direction_deg")
     if not layers or any(one == 0 or abs(one) > 1000 for one in layers):
         raise TwinError(f"layers must list one step or more, each of 1 to 1000 layers up or down, not {list(layers)}")
-    chance = np.random.default_rng(seed)
+    chance = np.random.default_rng(whole_seed(seed))
     angle = np.radians(direction_deg) + chance.uniform(-0.1, 0.1, len(layers))
     slot = 0.8 * size_m / len(layers)
     place = -0.4 * size_m + slot * (np.arange(len(layers)) + chance.uniform(0.3, 0.7, len(layers)))
@@ -108,7 +108,7 @@ def graphene_flakes(
     not_negative(substrate_friction=substrate_friction, flake_friction=flake_friction)
     if not 1 <= len(layers) <= 64 or any(not 1 <= one <= 1000 for one in layers):
         raise TwinError(f"layers must list 1 to 64 flakes, each of 1 to 1000 layers, not {list(layers)}")
-    flakes = _scatter(layers, size_m, np.random.default_rng(seed))
+    flakes = _scatter(layers, size_m, np.random.default_rng(whole_seed(seed)))
     grain, relief, slope = texture(size_m, roughness_m, 30e-9 if size_m < 30e-6 else size_m / 1000, 0.8, seed)
 
     def height(x: Array, y: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks_lib.instruments.twin.errors import TwinError
+from tasks_lib.instruments.twin.errors import TwinError, whole_seed
 from tasks_lib.instruments.twin.samples._rough import texture
 from tasks_lib.instruments.twin.samples._sample import Array, Sample, not_negative, positive, truths
 
@@ -36,7 +36,7 @@ def nanoparticles(
         raise TwinError(f"radius_m must rise and end at an eighth of the sample, {size_m / 8:g} m, not {radius_m}")
     if not 1 <= count <= 20_000:
         raise TwinError(f"count must lie in [1, 20000], not {count}")
-    chance = np.random.default_rng(seed)
+    chance = np.random.default_rng(whole_seed(seed))
     radii = chance.uniform(*radius_m, count)
     centers = _apart(radii, size_m, chance)
     grain, relief, _ = texture(size_m, roughness_m, min(20e-9, size_m / 50), 0.7, seed)

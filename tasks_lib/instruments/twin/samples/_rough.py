@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tasks_lib.instruments.twin.errors import TwinError, within
+from tasks_lib.instruments.twin.errors import TwinError, whole_seed, within
 from tasks_lib.instruments.twin.samples._sample import Array, Field, Sample, not_negative, positive, truths
 
 TILE = 1024  # pixels to a side; the tile repeats beyond the sample
@@ -15,7 +15,7 @@ def tile(size_m: float, rms_m: float, correlation_m: float, hurst: float, seed: 
     q = 2 * np.pi * np.fft.fftfreq(TILE, size_m / TILE)
     power = (1 + (q[:, None] ** 2 + q[None, : TILE // 2 + 1] ** 2) * correlation_m**2) ** -(1 + hurst)
     power[0, 0] = 0.0
-    noise = np.random.default_rng(seed).standard_normal((TILE, TILE))
+    noise = np.random.default_rng(whole_seed(seed)).standard_normal((TILE, TILE))
     raw = np.fft.irfft2(np.fft.rfft2(noise) * np.sqrt(power), s=(TILE, TILE))
     surface: Array = raw * (rms_m / raw.std())
     return surface

@@ -7,7 +7,7 @@ import pytest
 
 from tasks_lib.instruments.frame import Z_AXIS, Gains, ScanSettings
 from tasks_lib.instruments.protocol import Instrument, InstrumentError, RefusedError
-from tasks_lib.instruments.twin import DRIVE, DYNAMIC, FLEX, Microscope, TwinBackEnd, samples
+from tasks_lib.instruments.twin import DRIVE, DYNAMIC, FLEX, Lever, Microscope, TwinBackEnd, samples
 
 SCAN = ScanSettings(width_m=1e-6, height_m=1e-6, points=32, lines=8, time_per_line_s=0.05)
 
@@ -68,12 +68,55 @@ def test_modes_and_levers_are_those_of_the_twin(afm: Instrument) -> None:
     assert afm.snapshot().lever == "Tap190Al-G"
 
 
-def test_a_scan_beyond_the_sample_is_an_error_that_names_the_scan(afm: Instrument) -> None:
-    afm.set(center_x_m=0.55e-6)
+@pytest.mark.parametrize(
+    ("values", "rule"),
+    [
+        ({"center_x_m": 0.55e-6}, "the scan reaches"),
+        ({"points": 4096, "time_per_line_s": 0.02}, "is too short for 4096 points"),
+        ({"setpoint": 99}, "the setpoint in volts"),
+    ],
+)
+def test_settings_that_make_no_scan_together_are_refused_before_a_line(
+    afm: Instrument, values: dict, rule: str
+) -> None:
+    afm.set(**values)
     afm.approach()
-    with pytest.raises(InstrumentError, match=r"twin-flex cannot scan a: "):
+    with pytest.raises(RefusedError, match=rf"twin-flex cannot scan a: .*{rule}"):
         afm.scan("a")
     assert not afm.snapshot().scanning
+    afm.set(center_x_m=0, points=32, time_per_line_s=0.05, setpoint=0.3)
+    assert afm.scan("b").source.endswith("scan 0")
+
+
+def ends() -> list[tuple[str, float]]:
+    spans = back_end().limits.spans
+    return [(name, end) for name, span in spans.items() if name != "direction" for end in (span.low, span.high)]
+
+
+@pytest.mark.parametrize(("name", "value"), ends())
+def test_a_setting_at_the_end_of_its_range_is_scanned_or_refused(afm: Instrument, name: str, value: float) -> None:
+    lowest_setpoint = name == "setpoint" and value < 0
+    try:
+        afm.set(**{name: value})
+        if lowest_setpoint:
+            with pytest.raises(InstrumentError, match="not engaged"):
+                afm.approach()
+        else:
+            afm.approach()
+            assert afm.scan("a", lambda _: False).lines_done == 1
+    except RefusedError:
+        assert afm.events()[-1].kind == "refused"
+    assert not afm.snapshot().scanning
+
+
+def test_a_lever_of_ones_own_is_one_that_the_limits_know() -> None:
+    own = Lever("µ-lever ☃", 0.4, 2e4, 60.0)
+    twin = TwinBackEnd(Microscope(samples.hopg_steps(), FLEX, own, seed=4), SCAN, Gains(p=50, i=2000), 0.3)
+    afm = Instrument(twin, client="test")
+    afm.set(p=40)
+    afm.select_lever("ContAl-G")
+    afm.select_lever(own.name)
+    assert twin.microscope.lever is own
 
 
 def test_limits_hold_speed_and_force(afm: Instrument) -> None:
