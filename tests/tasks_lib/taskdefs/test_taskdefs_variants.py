@@ -59,7 +59,7 @@ def test_a_stage_has_two_set_ups():
         Launch(launch="fityk", window="Fityk", with_hints=False),
         Keys(keys=("escape",)),
     )
-    stage = Stage.model_construct(id="main", modality=Modality.GUI, setup=steps)
+    stage = Stage.model_construct(id="main", modality=Modality.GUI, instruction="", deliverables=(), setup=steps)
     assert stage.setup_for(hints=True) == (steps[0], steps[2])
     assert stage.setup_for(hints=False) == steps[1:]
 
