@@ -26,7 +26,7 @@ _SAFE_MARGIN = 6.0
 # Share of the depth at which the rim of an imprint is looked for: below pile-up and roughness.
 _RIM = 0.1
 # Relative standard uncertainty of A/h² by what every look shares.
-_SECTION_SHARE = 0.02
+_SECTION_SHARE = 0.03
 
 
 @dataclass(frozen=True)
