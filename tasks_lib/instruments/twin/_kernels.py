@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -15,15 +16,47 @@ try:
 except ImportError as error:
     raise TwinError("the digital twin needs numba: install the extra, `pip install 'matassay[afm]'`") from error
 
+_log = logging.getLogger(__name__)
+
 Array = NDArray[np.float64]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+class _Cache:
+    """A cache of numba's that a full disk or a damaged file makes slow and not useless."""
+
+    def __init__(self, cache: Any) -> None:
+        self._cache = cache
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cache, name)
+
+    def load_overload(self, *arguments: Any) -> Any:
+        try:
+            return self._cache.load_overload(*arguments)
+        except Exception:  # noqa: BLE001 - pickle and llvmlite raise whatever a damaged file makes of them
+            self._quietly(self._cache.flush)
+            return None
+
+    def save_overload(self, *arguments: Any) -> None:
+        self._quietly(self._cache.save_overload, *arguments)
+
+    @staticmethod
+    def _quietly(action: Callable[..., None], *arguments: Any) -> None:
+        try:
+            action(*arguments)
+        except Exception as error:  # noqa: BLE001 - as above; what is not kept is compiled again
+            _log.warning("a compiled loop of the twin is not kept for the next process: %s", error)
+
+
 def compiled(function: Function) -> Function:
+    dispatcher = numba.njit(function)
     try:
-        return cast("Function", numba.njit(cache=True)(function))
+        dispatcher.enable_caching()
     except RuntimeError:  # no folder can be written: an install that is read-only, a user without a home
-        return cast("Function", numba.njit(function))
+        return cast("Function", dispatcher)
+    dispatcher._cache = _Cache(dispatcher._cache)  # noqa: SLF001 - numba has no public place for it
+    return cast("Function", dispatcher)
 
 
 class Loop(NamedTuple):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 
+import numba
 import numpy as np
 import pytest
 
@@ -84,3 +86,34 @@ def test_dilation_is_the_highest_place_that_the_tip_touches():
             if 0 <= at + shift < 40
         ]
         assert seen[at] == max(strip[1, at], *reached)
+
+
+def _double(value: float) -> float:
+    return 2.0 * value
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+def test_a_full_disk_keeps_no_loop_from_running(cache, monkeypatch, caplog) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(numba.core.caching.IndexDataCacheFile, "save", full)
+    assert _kernels.compiled(_double)(2.0) == 4.0
+    assert "No space left on device" in caplog.text
+
+
+def test_a_damaged_cache_is_compiled_anew_and_kept(cache) -> None:
+    assert _kernels.compiled(_double)(2.0) == 4.0
+    written = sorted(path for path in cache.rglob("*") if path.is_file())
+    assert written
+    for path in written:
+        path.write_bytes(b"junk")
+    assert _kernels.compiled(_double)(3.0) == 6.0
+    again = _kernels.compiled(_double)
+    assert again(4.0) == 8.0
+    assert sum(again.stats.cache_hits.values()) == 1
