@@ -28,7 +28,7 @@ class NameOrder(Record):
 class ApproachOrder(Record):
     """Time that the approach may take, s."""
 
-    timeout_s: FiniteFloat = Field(default=120.0, gt=0, le=3600)
+    timeout_s: FiniteFloat = Field(default=120.0, gt=0, le=300)
 
 
 class ScanOrder(Record):
