@@ -91,7 +91,8 @@ def study_plot(summaries: Sequence[StudySummary]) -> bytes:
         axes.errorbar(rate, at, xerr=_positive(ends), fmt="o", ms=5, color="#0072B2", capsize=2, label="reached")
         stable = [100 * one.stable / one.searches for one in found]
         axes.plot(stable, at, "d", ms=6, mfc="none", color="#D55E00", label="stable picks")
-        axes.set_title(f"{name} (n = {max(one.searches for one in found)})", fontsize=9)
+        fewest, most = min(one.searches for one in found), max(one.searches for one in found)
+        axes.set_title(f"{name} (n = {most if fewest == most else f'{fewest} to {most}'})", fontsize=9)
         axes.set_xlim(-5, 105)
         axes.set_xlabel("%")
         axes.grid(axis="x", color="#dddddd")
