@@ -41,9 +41,9 @@ EXAMPLE = Limits(
     },
     modes=("Static Force", "Lateral Force", "Dynamic Force"), dynamic_modes=("Dynamic Force",),
     levers=(
-        Lever(name="ContAl-G", spring_constant_n_m=0.2, resonance_hz=13e3, sensitivity_m_v=4e-7),
-        Lever(name="Multi75Al-G", spring_constant_n_m=3.0, resonance_hz=75e3, sensitivity_m_v=4e-7),
-        Lever(name="Tap190Al-G", spring_constant_n_m=48.0, resonance_hz=190e3, sensitivity_m_v=4e-7),
+        Lever(name="ContAl-G", spring_constant_n_per_m=0.2, resonance_hz=13e3, sensitivity_m_per_v=4e-7),
+        Lever(name="Multi75Al-G", spring_constant_n_per_m=3.0, resonance_hz=75e3, sensitivity_m_per_v=4e-7),
+        Lever(name="Tap190Al-G", spring_constant_n_per_m=48.0, resonance_hz=190e3, sensitivity_m_per_v=4e-7),
     ),
     max_speed_m_s=5e-4, max_force_n=1e-6,
 )  # fmt: skip

@@ -42,9 +42,9 @@ class Lever(Record):
     """A cantilever: spring constant in N/m, resonance in Hz, deflection sensitivity in m/V where it is known."""
 
     name: str
-    spring_constant_n_m: float
+    spring_constant_n_per_m: float
     resonance_hz: float
-    sensitivity_m_v: float | None = None
+    sensitivity_m_per_v: float | None = None
 
 
 class CriticalAction(StrEnum):
@@ -74,6 +74,8 @@ class Limits(Record):
         Highest speed of the tip along a line, overscan included.
     max_force_n : float
         Highest force of the setpoint, in contact modes and where the lever's sensitivity is known.
+    free_deflection_v : float
+        What the detector shows of a lever that touches nothing: the lever is bent by the setpoint less this.
     """
 
     spans: dict[Parameter, Span]
@@ -82,6 +84,7 @@ class Limits(Record):
     levers: tuple[Lever, ...]
     max_speed_m_s: float
     max_force_n: float
+    free_deflection_v: float = 0.0
 
     def lever(self, name: str) -> Lever:
         """Return a lever by name.
@@ -147,9 +150,9 @@ class Limits(Record):
             )
             raise RefusedError(msg)
         lever = self.lever(wanted.lever)
-        if wanted.mode in self.dynamic_modes or lever.sensitivity_m_v is None:
+        if wanted.mode in self.dynamic_modes or lever.sensitivity_m_per_v is None:
             return
-        force = wanted.setpoint * lever.sensitivity_m_v * lever.spring_constant_n_m
+        force = (wanted.setpoint - self.free_deflection_v) * lever.sensitivity_m_per_v * lever.spring_constant_n_per_m
         if force > self.max_force_n:
             msg = (
                 f"nothing was set: a setpoint of {wanted.setpoint:g} V presses {lever.name} with {force:.3g} N,"

@@ -72,9 +72,9 @@ def _lever(nid: NidFile) -> Lever:
     known = lever.spring_constant_n_per_m is not None
     return Lever(
         name=lever.name,
-        spring_constant_n_m=lever.spring_constant_n_per_m or 0.0,
+        spring_constant_n_per_m=lever.spring_constant_n_per_m or 0.0,
         resonance_hz=lever.resonance_hz or 0.0,
-        sensitivity_m_v=lever.deflection_m_per_v if known else None,
+        sensitivity_m_per_v=lever.deflection_m_per_v if known else None,
     )
 
 
@@ -106,4 +106,4 @@ def limits(recordings: Sequence[Recording]) -> Limits:
 
 
 def _per_volt(lever: Lever) -> float:
-    return lever.spring_constant_n_m * (lever.sensitivity_m_v or 0.0)
+    return lever.spring_constant_n_per_m * (lever.sensitivity_m_per_v or 0.0)

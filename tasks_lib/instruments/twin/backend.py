@@ -57,9 +57,9 @@ def twin_limits(preset: Preset, size_m: tuple[float, float], mounted: TwinLever 
     levers = tuple(
         Lever(
             name=one.name,
-            spring_constant_n_m=one.spring_n_per_m,
+            spring_constant_n_per_m=one.spring_n_per_m,
             resonance_hz=one.resonance_hz,
-            sensitivity_m_v=preset.sensitivity_m_per_v,
+            sensitivity_m_per_v=preset.sensitivity_m_per_v,
         )
         for one in (LEVERS if mounted is None else {**LEVERS, mounted.name: mounted}).values()
     )
@@ -70,6 +70,7 @@ def twin_limits(preset: Preset, size_m: tuple[float, float], mounted: TwinLever 
         levers=levers,
         max_speed_m_s=MAX_SPEED_M_S,
         max_force_n=MAX_FORCE_N,
+        free_deflection_v=preset.free_deflection_v,
     )
 
 

@@ -31,8 +31,8 @@ LIMITS = Limits(
     },
     modes=("Lateral Force", "Phase Contrast"), dynamic_modes=("Phase Contrast",),
     levers=(
-        Lever(name="ContAl-G", spring_constant_n_m=0.2, resonance_hz=13e3, sensitivity_m_v=4e-7),
-        Lever(name="Multi75Al-G", spring_constant_n_m=3.0, resonance_hz=75e3, sensitivity_m_v=4e-7),
+        Lever(name="ContAl-G", spring_constant_n_per_m=0.2, resonance_hz=13e3, sensitivity_m_per_v=4e-7),
+        Lever(name="Multi75Al-G", spring_constant_n_per_m=3.0, resonance_hz=75e3, sensitivity_m_per_v=4e-7),
     ),
     max_speed_m_s=1e-3, max_force_n=1e-6,
 )  # fmt: skip

@@ -119,6 +119,14 @@ def test_a_lever_of_ones_own_is_one_that_the_limits_know() -> None:
     assert twin.microscope.lever is own
 
 
+def test_a_force_counts_from_the_free_lever() -> None:
+    afm = Instrument(back_end(DRIVE, setpoint=-0.35), client="test")
+    afm.select_lever("Tap190Al-G")
+    # 48 N/m, 382 nm/V and a free lever that shows -0.394 V: 0 V already presses with 7.2 µN.
+    with pytest.raises(RefusedError, match=r"a setpoint of 0 V presses Tap190Al-G with 7.2"):
+        afm.set(setpoint=0.0)
+
+
 def test_limits_hold_speed_and_force(afm: Instrument) -> None:
     with pytest.raises(RefusedError, match="width_m lies between"):
         afm.set(width_m=1e-3)
