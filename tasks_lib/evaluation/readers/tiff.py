@@ -129,6 +129,11 @@ class _Opened:
         if min(shape) < 1 or math.prod(shape) > MOST_PIXELS:
             msg = f"a frame of {shape[0]} x {shape[1]} pixels with {shape[2]} samples is not read"
             raise Unreadable(msg)
+        # Calibration and overlay stand before the pixels: of a file that was cut off they can still be read.
+        end = max((start + size for start, size in zip(page.dataoffsets, page.databytecounts, strict=False)), default=0)
+        if end > len(self._data):
+            msg = f"the TIFF is truncated: its pixels end at byte {end} and the file at byte {len(self._data)}"
+            raise Unreadable(msg)
         return page
 
     def pixels(self, frame: int) -> NDArray[Any]:

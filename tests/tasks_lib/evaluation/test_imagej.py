@@ -156,6 +156,16 @@ def test_what_claims_to_be_huge(see: See) -> None:
         see("tiff", "a", bytes(data), what="mean")
 
 
+@pytest.mark.parametrize("part", [0.5, 0.9, 1.0])
+def test_a_file_whose_pixels_are_cut_off_has_no_calibration_either(part: float) -> None:
+    # ImageJ writes calibration and overlay before the pixels.
+    whole = written(np.arange(60_000, dtype=np.uint16).reshape(200, 300), imagej=True, metadata={"unit": "nm"})
+    end = int(len(whole) * part) - (part == 1.0)
+    with pytest.raises(Unreadable, match="truncated"):
+        tiff.read_tiff(whole[:end])
+    assert tiff.read_tiff(whole)["width"] == 300
+
+
 def test_an_archive_that_grows_is_refused() -> None:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
