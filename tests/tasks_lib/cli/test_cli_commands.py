@@ -17,7 +17,7 @@ import typer
 from typer.testing import CliRunner
 
 from tasks_lib.cli import app
-from tasks_lib.episodes import draw
+from tasks_lib.episodes import Sample, draw
 from tasks_lib.records import RunManifest
 from tasks_lib.store import RunFolder, Store
 from tasks_lib.taskdefs import load_all
@@ -160,11 +160,12 @@ def test_lint_ends_with_0_on_good_tasks_and_2_on_findings(tmp_path: Path) -> Non
 def test_a_sample_of_proofs_touches_every_domain_it_can() -> None:
     whole = load_all()
     domains = {loaded.task.domain for loaded in whole.tasks}
-    drawn = draw(whole, len(domains), seed=3)
+    sample, one = Sample(more=len(domains)), Sample(more=1)
+    drawn = draw(whole, sample, seed=3)
     assert {loaded.task.domain for loaded in drawn} == domains
-    assert drawn == draw(whole, len(domains), seed=3)
+    assert drawn == draw(whole, sample, seed=3)
     assert draw(whole, None, seed=0) == whole.tasks
-    assert any(draw(whole, 1, seed=0) != draw(whole, 1, seed=seed) for seed in range(1, 10))
+    assert any(draw(whole, one, seed=0) != draw(whole, one, seed=seed) for seed in range(1, 10))
 
 
 def test_the_doctor_says_what_is_there_in_json() -> None:
