@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Literal
 
 from tasks_lib.records import Document, Outcome, Phase, Text, UtcTime, VoidReason, now
+from tasks_lib.records.listeners import Listeners
 
 EventKind = Literal["episode-started", "phase-started", "phase-ended", "step", "episode-ended"]
 
@@ -29,26 +28,12 @@ class Event(Document):
 
 
 Listener = Callable[[Event], None]
-_listeners: list[Listener] = []
-_lock = threading.Lock()
-
-
-@contextmanager
-def listening(listener: Listener) -> Iterator[None]:
-    """Call `listener` with every event of this process while the block runs; it may be called from any thread."""
-    with _lock:
-        _listeners.append(listener)
-    try:
-        yield
-    finally:
-        with _lock:
-            _listeners.remove(listener)
+_listeners = Listeners[Event]()
+listening = _listeners.listening
 
 
 def tell(kind: EventKind, run_id: str, episode_id: str, **fields: object) -> None:
-    """Tell all listeners; one that raises is a bug of ours and is not hidden."""
-    event = Event.model_validate({"kind": kind, "run_id": run_id, "episode_id": episode_id, "when": now(), **fields})
-    with _lock:
-        listeners = tuple(_listeners)
-    for listener in listeners:
-        listener(event)
+    """Tell all listeners."""
+    _listeners.tell(
+        Event.model_validate({"kind": kind, "run_id": run_id, "episode_id": episode_id, "when": now(), **fields})
+    )
