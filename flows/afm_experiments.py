@@ -7,7 +7,6 @@ microscope that was left alone has drifted; one whose report is in the store is 
 from __future__ import annotations
 
 import asyncio
-import threading
 from typing import Any
 
 from prefect import Task, flow, task
@@ -19,6 +18,7 @@ from prefect.utilities.annotations import quote
 
 from flows.artifacts import cell, clipped, key, table
 from flows.links import link
+from flows.stoppable import stoppable
 from tasks_lib.instruments.experiments import ExperimentError, FrameOrder, Report
 from tasks_lib.instruments.experiments.folder import ExperimentFolder, ExperimentOrder
 from tasks_lib.instruments.experiments.session import ExperimentSession, open_experiment
@@ -32,14 +32,7 @@ async def scan(session: ExperimentSession, order: FrameOrder, name: str) -> dict
 
     Cancelled, it stops the scan at the next line and waits until the instrument stands still.
     """
-    cancelled = threading.Event()
-    work = asyncio.ensure_future(asyncio.to_thread(session.scan, order, lambda: not cancelled.is_set()))
-    try:
-        path = await asyncio.shield(work)
-    except asyncio.CancelledError:
-        cancelled.set()
-        await asyncio.wait([work])
-        raise
+    path = await stoppable(session.scan, order)
     return {"path": path, "purpose": order.purpose}
 
 

@@ -7,7 +7,6 @@ retried and goes on with the next one. Whatever ends it before its end, the inst
 from __future__ import annotations
 
 import asyncio
-import threading
 from typing import Any
 
 from prefect import Task, flow, task
@@ -16,6 +15,7 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 from prefect.utilities.annotations import quote
 
+from flows.stoppable import stoppable
 from flows.tuning_artifacts import publish_group, publish_result
 from tasks_lib.instruments.tuning.bench import open_bench
 from tasks_lib.instruments.tuning.extra import require_packages
@@ -31,14 +31,7 @@ async def scan(session: TuningSession, plan: ScanPlan, label: str) -> dict[str, 
 
     Cancelled, it stops the scan at the next line and waits until the instrument stands still.
     """
-    cancelled = threading.Event()
-    work = asyncio.ensure_future(asyncio.to_thread(session.scan, plan, lambda: not cancelled.is_set()))
-    try:
-        record = await asyncio.shield(work)
-    except asyncio.CancelledError:
-        cancelled.set()
-        await asyncio.wait([work])
-        raise
+    record = await stoppable(session.scan, plan)
     # Nobody but a cancellation stops a scan here.
     assert record is not None  # noqa: S101
     return {"path": record.folder, "score": record.score}

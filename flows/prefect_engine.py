@@ -6,10 +6,10 @@ import asyncio
 import atexit
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from tasks_lib.instruments.experiments import Report
     from tasks_lib.instruments.tuning.progress import ScanListener
     from tasks_lib.instruments.tuning.session_records import TuningResult
+
+T = TypeVar("T")
 
 
 class PrefectEngine:
@@ -60,14 +62,15 @@ class PrefectEngine:
             If the user interrupts: what is done is kept; with the executor ``deployments`` the run goes on there.
         """
         with listening(listener) if listener else nullcontext():
-            return self._run_inline(order) if order.executor == "inline" else self._run_deployed(order, listener)
+            return self._inline(_play, order) if order.executor == "inline" else self._run_deployed(order, listener)
 
-    def _run_inline(self, order: RunOrder) -> RunSummary:
+    def _inline(self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
+        """Do work as flows of this process, with the server that was warmed up or the one that is configured."""
         self.warm_up()
         try:
             environment.apply(environment.settings_for("inline", environment.state()))
             with _settings(self._server.url if self._server else None, "inline"):
-                return asyncio.run(_play(order, alone=self._server is not None))
+                return asyncio.run(_alone(work, arguments, alone=self._server is not None))
         finally:
             self.cool_down()
 
@@ -93,16 +96,8 @@ class PrefectEngine:
         """
         from tasks_lib.instruments.tuning import progress
 
-        self.warm_up()
-        try:
-            environment.apply(environment.settings_for("inline", environment.state()))
-            with (
-                progress.listening(listener) if listener else nullcontext(),
-                _settings(self._server.url if self._server else None, "inline"),
-            ):
-                return asyncio.run(_tune(store_url, tuning_id, alone=self._server is not None))
-        finally:
-            self.cool_down()
+        with progress.listening(listener) if listener else nullcontext():
+            return self._inline(_tune, store_url, tuning_id)
 
     def experiment(self, store_url: str, experiment_id: str) -> Report:
         """Do the experiment at a microscope whose order is in the store, and return its report.
@@ -114,13 +109,7 @@ class PrefectEngine:
         KeyboardInterrupt
             If the user interrupts; the settings of before are restored.
         """
-        self.warm_up()
-        try:
-            environment.apply(environment.settings_for("inline", environment.state()))
-            with _settings(self._server.url if self._server else None, "inline"):
-                return asyncio.run(_experiment(store_url, experiment_id, alone=self._server is not None))
-        finally:
-            self.cool_down()
+        return self._inline(_experiment, store_url, experiment_id)
 
     def serve(self, order: ServeOrder) -> int:
         """Start database, server, deployments and runners, block until a signal comes; return the exit status."""
@@ -161,39 +150,39 @@ def _settings(url: str | None, mode: environment.Mode) -> Iterator[None]:
         yield
 
 
-async def _play(order: RunOrder, *, alone: bool) -> RunSummary:
+async def _alone(work: Callable[..., Coroutine[Any, Any, T]], arguments: tuple[Any, ...], *, alone: bool) -> T:
+    """Do work; on a server of our own, what still counts as running there is left over from a killed process."""
+    from flows.zombies import crash_all_running
+
+    if alone:
+        await crash_all_running("the process of this run was killed")
+    return await work(*arguments)
+
+
+async def _play(order: RunOrder) -> RunSummary:
     from flows.benchmark import benchmark
     from flows.orders import Order
     from flows.prove import prove
-    from flows.zombies import crash_all_running
 
     # The phases block threads: with the loop's few, a machine could not be closed while all of them wait for agents.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(4 * order.concurrency + 8))
-    if alone:
-        await crash_all_running("the process of this run was killed")
     manifest = read_manifest(Store.open(order.store_url), order.run_id)
     flow = prove if manifest.benchmark == "prove" else benchmark
     state = await flow(**Order.of(order).flow_parameters(), return_state=True)
     return RunSummary.model_validate(await state.aresult(raise_on_failure=False))
 
 
-async def _tune(store_url: str, tuning_id: str, *, alone: bool) -> TuningResult:
+async def _tune(store_url: str, tuning_id: str) -> TuningResult:
     from flows.afm_pid_tuning import afm_pid_tuning
-    from flows.zombies import crash_all_running
     from tasks_lib.instruments.tuning.session_records import TuningResult
 
-    if alone:
-        await crash_all_running("the process of this run was killed")
     state = await afm_pid_tuning(store_url, tuning_id, return_state=True)
     return TuningResult.model_validate(await state.aresult())
 
 
-async def _experiment(store_url: str, experiment_id: str, *, alone: bool) -> Report:
+async def _experiment(store_url: str, experiment_id: str) -> Report:
     from flows.afm_experiments import afm_experiment
-    from flows.zombies import crash_all_running
     from tasks_lib.instruments.experiments import Report
 
-    if alone:
-        await crash_all_running("the process of this run was killed")
     state = await afm_experiment(store_url, experiment_id, return_state=True)
     return Report.model_validate(await state.aresult())
