@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from tasks_lib.instruments.nanosurf import _vendor
-from tasks_lib.instruments.protocol import InstrumentError, InstrumentLostError, Value
-
-# The program stores numbers in its own steps.
-_TAKEN_WITHIN = 1e-3
+from tasks_lib.instruments.protocol import InstrumentError, InstrumentLostError, Value, same_value
 
 
 class VendorObjects:
@@ -31,7 +27,7 @@ class VendorObjects:
         self.get(place, attribute)
         self.put_text(place, attribute, value)
         reported = self.get(place, attribute)
-        if not math.isclose(float(reported), float(value), rel_tol=_TAKEN_WITHIN, abs_tol=1e-12):
+        if not same_value(float(value), float(reported)):
             msg = f"{self._name} was told {place}.{attribute} = {value!r} and reports {reported!r}"
             raise InstrumentError(msg)
 

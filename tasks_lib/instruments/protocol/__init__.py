@@ -4,7 +4,7 @@ from tasks_lib.instruments.protocol.backend import BackEnd, LineReport, OnLine
 from tasks_lib.instruments.protocol.errors import InstrumentError, InstrumentLostError, RefusedError
 from tasks_lib.instruments.protocol.instrument import Approve, Instrument, open_instrument
 from tasks_lib.instruments.protocol.limits import CriticalAction, Lever, Limits, Parameter, SafetyPolicy, Span
-from tasks_lib.instruments.protocol.state import ApproachStatus, Change, Event, EventKind, State, Value
+from tasks_lib.instruments.protocol.state import ApproachStatus, Change, Event, EventKind, State, Value, same_value
 
 __all__ = [
     "ApproachStatus",
@@ -28,4 +28,5 @@ __all__ = [
     "State",
     "Value",
     "open_instrument",
+    "same_value",
 ]

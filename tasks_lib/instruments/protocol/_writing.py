@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 
 from tasks_lib.instruments.protocol.backend import BackEnd
 from tasks_lib.instruments.protocol.errors import InstrumentError, with_sequel
-from tasks_lib.instruments.protocol.state import State, Value
+from tasks_lib.instruments.protocol.state import State, Value, same_value
 from tasks_lib.records.errors import MatAssayError
-
-# An instrument stores what it is told in its own steps; what differs by more was not taken.
-_TAKEN_WITHIN = 1e-3
 
 
 def write_or_restore(back_end: BackEnd, before: State, values: Mapping[str, Value]) -> State:
@@ -64,10 +60,4 @@ def _differing_now(back_end: BackEnd, wanted: Mapping[str, Value]) -> list[str]:
 
 def _differing(state: State, wanted: Mapping[str, Value]) -> list[str]:
     reported = state.values()
-    return [name for name, value in wanted.items() if not _taken(value, reported[name])]
-
-
-def _taken(wanted: Value, reported: Value) -> bool:
-    if isinstance(wanted, str) or isinstance(reported, str):
-        return wanted == reported
-    return math.isclose(wanted, reported, rel_tol=_TAKEN_WITHIN, abs_tol=1e-12)
+    return [name for name, value in wanted.items() if not same_value(value, reported[name])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 
 from pydantic import AwareDatetime
@@ -10,6 +11,9 @@ from tasks_lib.instruments.frame import Gains, ScanSettings
 from tasks_lib.records import Json, Record
 
 Value = float | int | str
+
+# An instrument stores what it is told in its own steps; what differs by more was not taken.
+_SAME_WITHIN = 1e-3
 
 
 class ApproachStatus(StrEnum):
@@ -78,3 +82,10 @@ class Event(Record):
     client: str
     kind: EventKind
     details: dict[str, Json]
+
+
+def same_value(wanted: Value, reported: Value) -> bool:
+    """Whether a parameter stands where it was wanted, to the steps in which instruments store numbers."""
+    if isinstance(wanted, str) or isinstance(reported, str):
+        return wanted == reported
+    return math.isclose(wanted, reported, rel_tol=_SAME_WITHIN, abs_tol=1e-12)

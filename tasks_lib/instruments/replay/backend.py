@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,12 +21,11 @@ from tasks_lib.instruments.protocol import (
     RefusedError,
     State,
     Value,
+    same_value,
 )
 from tasks_lib.instruments.replay._recordings import Recording, limits, load
 
 Order = Literal["name", "settings"]
-# As the guard judges whether a value was taken.
-_SAME_WITHIN = 1e-3
 # Rows of a table that a refusal shows.
 _SHOWN = 12
 
@@ -199,13 +197,7 @@ def _values(recording: Recording) -> dict[str, Value]:
 
 def _has(recording: Recording, values: Mapping[str, Value]) -> bool:
     have = _values(recording)
-    return all(_same(value, have[name]) for name, value in values.items())
-
-
-def _same(wanted: Value, have: Value) -> bool:
-    if isinstance(wanted, str) or isinstance(have, str):
-        return wanted == have
-    return math.isclose(wanted, have, rel_tol=_SAME_WITHIN, abs_tol=1e-12)
+    return all(same_value(value, have[name]) for name, value in values.items())
 
 
 def _row(recording: Recording, names: Mapping[str, Value]) -> str:
