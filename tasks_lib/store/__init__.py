@@ -2,7 +2,7 @@
 
 from tasks_lib.store._store import Store
 from tasks_lib.store.attempts import new_attempt
-from tasks_lib.store.layout import MAIN, AttemptFolder, EpisodeFolder, RunFolder, StageFolder, runs
+from tasks_lib.store.layout import MAIN, AttemptFolder, EpisodeFolder, RunFolder, StageFolder, folder_name, runs
 from tasks_lib.store.leases import HeldLease, acquire, expired, lease_path, new_owner
 from tasks_lib.store.state import state_folder
 
@@ -16,6 +16,7 @@ __all__ = [
     "Store",
     "acquire",
     "expired",
+    "folder_name",
     "lease_path",
     "new_attempt",
     "new_owner",

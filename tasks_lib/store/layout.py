@@ -18,10 +18,19 @@ _NAMES: dict[str, TypeAdapter[str]] = {
     "run id": TypeAdapter(RunId),
     "episode id": TypeAdapter(EpisodeId),
     "stage": TypeAdapter(Slug),
+    "tuning": TypeAdapter(RunId),
+    "experiment": TypeAdapter(RunId),
 }
 
 
-def _name(kind: str, value: str) -> str:
+def folder_name(kind: str, value: str) -> str:
+    """Return the id of something that has a folder of its own.
+
+    Raises
+    ------
+    ConfigurationError
+        If it is no name of a folder.
+    """
     try:
         return _NAMES[kind].validate_python(value)
     except ValidationError as error:
@@ -95,7 +104,7 @@ class AttemptFolder:
 
     def stage(self, stage_id: str = MAIN) -> StageFolder:
         """Return a stage's folder: the attempt's own for the single stage ``main``, one below ``stages/`` otherwise."""
-        name = _name("stage", stage_id)
+        name = folder_name("stage", stage_id)
         return StageFolder(self.path if name == MAIN else f"{self.path}/stages/{name}")
 
 
@@ -114,8 +123,8 @@ class EpisodeFolder:
     episode_id: str
 
     def __post_init__(self) -> None:
-        _name("run id", self.run_id)
-        _name("episode id", self.episode_id)
+        folder_name("run id", self.run_id)
+        folder_name("episode id", self.episode_id)
 
     @property
     def path(self) -> str:
@@ -150,7 +159,7 @@ class EpisodeFolder:
     def handoff(self, stage_id: str, artifact: str) -> str:
         """Return where an artifact lies that a stage gave the next."""
         try:
-            return f"{self.handoffs}/{_name('stage', stage_id)}/{check_relative_path(artifact)}"
+            return f"{self.handoffs}/{folder_name('stage', stage_id)}/{check_relative_path(artifact)}"
         except ValueError as error:
             msg = f"hand-off {artifact!r} of stage {stage_id!r} is no path inside its folder: {error}"
             raise ConfigurationError(msg) from error
@@ -174,7 +183,7 @@ class RunFolder:
     run_id: str
 
     def __post_init__(self) -> None:
-        _name("run id", self.run_id)
+        folder_name("run id", self.run_id)
 
     @property
     def path(self) -> str:
@@ -198,7 +207,7 @@ class RunFolder:
 
     def explained(self, episode_id: str) -> str:
         """Return the folder of the evidence that `matassay explain` shows of an episode."""
-        return f"{self.path}/explained/{_name('episode id', episode_id)}"
+        return f"{self.path}/explained/{folder_name('episode id', episode_id)}"
 
     def episode(self, episode_id: str) -> EpisodeFolder:
         """Return the folder of an episode."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field
 
 from tasks_lib.instruments.experiments.report import Report
 from tasks_lib.instruments.experiments.scenes import EXPERIMENTS, POINTS, ExperimentScene, experiment_scene
@@ -12,11 +12,9 @@ from tasks_lib.instruments.frame import Frame
 from tasks_lib.instruments.nid import write_nid
 from tasks_lib.records import Document
 from tasks_lib.records.errors import ConfigurationError
-from tasks_lib.records.identifiers import RunId
-from tasks_lib.store import Store
+from tasks_lib.store import Store, folder_name
 
 ROOT = "experiments"
-_ID: TypeAdapter[str] = TypeAdapter(RunId)
 
 
 class ExperimentOrder(Document):
@@ -41,11 +39,7 @@ class ExperimentFolder:
     experiment_id: str
 
     def __post_init__(self) -> None:
-        try:
-            _ID.validate_python(self.experiment_id)
-        except ValidationError as error:
-            msg = f"experiment {self.experiment_id!r} is no name of a folder: use lower case letters, digits, '-', '.'"
-            raise ConfigurationError(msg) from error
+        folder_name("experiment", self.experiment_id)
 
     @property
     def path(self) -> str:

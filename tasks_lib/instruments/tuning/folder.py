@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from pydantic import TypeAdapter, ValidationError
-
 from tasks_lib.instruments.tuning.session_records import (
     Role,
     ScanPlan,
@@ -18,11 +16,9 @@ from tasks_lib.instruments.tuning.session_records import (
 )
 from tasks_lib.records import Json
 from tasks_lib.records.errors import ConfigurationError
-from tasks_lib.records.identifiers import RunId
-from tasks_lib.store import Store
+from tasks_lib.store import Store, folder_name
 
 TUNINGS = "tunings"
-_ID: TypeAdapter[str] = TypeAdapter(RunId)
 _SCAN = "scan.json"
 _TRY = re.compile(r"(.+)\.(\d+)")
 
@@ -41,11 +37,7 @@ class TuningFolder:
     tuning_id: str
 
     def __post_init__(self) -> None:
-        try:
-            _ID.validate_python(self.tuning_id)
-        except ValidationError as error:
-            msg = f"tuning {self.tuning_id!r} is no name of a folder: use lower case letters, digits, '-' and '.'"
-            raise ConfigurationError(msg) from error
+        folder_name("tuning", self.tuning_id)
 
     @property
     def path(self) -> str:
