@@ -11,19 +11,14 @@ import pytest
 
 from tasks_lib.instruments.frame import Frame
 
-REAL = Path(__file__).resolve().parents[5] / "shared" / "data" / "nid"
-
 
 @pytest.fixture(scope="session")
-def real_frame() -> Callable[[str], Frame]:
+def real_frame(shared_file: Callable[[str], Path]) -> Callable[[str], Frame]:
     """Read a frame of the real microscope by the stem of its file."""
     from tasks_lib.instruments.nid import read_nid
 
     def read(stem: str) -> Frame:
-        path = REAL / f"{stem}.nid"
-        if not path.is_file():
-            pytest.skip(f"{path.name} of the real microscope is not beside the repository (../shared/data/nid)")
-        return read_nid(path).frame()
+        return read_nid(shared_file(f"{stem}.nid")).frame()
 
     return read
 

@@ -11,8 +11,6 @@ from tasks_lib.instruments.experiments import Report, run
 from tasks_lib.instruments.experiments.scenes import ExperimentScene, experiment_scene
 from tasks_lib.instruments.protocol import Instrument
 
-REAL = Path(__file__).resolve().parents[5] / "shared" / "data" / "nid"
-
 
 @pytest.fixture
 def engaged() -> Callable[[ExperimentScene], Instrument]:
@@ -43,9 +41,9 @@ def reports() -> Callable[[str, int], list[Report]]:
 
 
 @pytest.fixture
-def real_load_files(tmp_path: Path) -> Path:
+def real_load_files(tmp_path: Path, shared_folder: Path) -> Path:
     """Return a folder with the files of the load experiment alone."""
-    files = sorted(REAL.glob("hopg_step_setpoint_*.nid"))
+    files = sorted(shared_folder.glob("hopg_step_setpoint_*.nid"))
     if len(files) < 2:
         pytest.skip("the load files of the real microscope are not beside the repository (../shared/data/nid)")
     for one in files:

@@ -12,6 +12,7 @@ import pytest
 
 from tasks_lib.instruments.frame import DEFLECTION, FRICTION, Z_AXIS, Channel, Direction, Frame, Gains, ScanSettings
 
+# Tests are made of these files before there are fixtures.
 SHARED = Path(__file__).resolve().parents[5] / "shared" / "data" / "nid"
 
 
@@ -27,19 +28,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         names = [pytest.param(path, id=f"{path.parent.name}-{path.stem}") for path in recorded_files()]
         skip = pytest.mark.skip(reason="neither the shared .nid files nor NSFopen's examples are at hand")
         metafunc.parametrize("recorded_file", names or [pytest.param(None, marks=skip)])
-
-
-@pytest.fixture
-def shared_file() -> Callable[[str], Path]:
-    """Find a file of the real microscope by name; the test is skipped where the folder is not there."""
-
-    def find(name: str) -> Path:
-        path = SHARED / name
-        if not path.is_file():
-            pytest.skip(f"the recorded file {name} is not beside the repository (shared/data/nid)")
-        return path
-
-    return find
 
 
 @pytest.fixture

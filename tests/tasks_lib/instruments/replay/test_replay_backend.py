@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,6 @@ from tasks_lib.instruments.protocol import Instrument, InstrumentError, RefusedE
 from tasks_lib.instruments.replay import ReplayBackEnd
 from tasks_lib.instruments.twin import FLEX, Microscope, samples
 from tasks_lib.records.errors import ConfigurationError
-
-SHARED = Path(__file__).resolve().parents[5] / "shared" / "data" / "nid"
 
 
 @pytest.fixture(scope="module")
@@ -123,16 +122,20 @@ def test_a_recording_that_vanished_is_an_error(folder: Path, tmp_path: Path) -> 
         instrument.scan("a")
 
 
-def recorded(tmp_path: Path, *names: str) -> Path:
-    for name in names:
-        if not (SHARED / name).is_file():
-            pytest.skip(f"the recorded file {name} is not beside the repository (shared/data/nid)")
-        shutil.copy(SHARED / name, tmp_path)
-    return tmp_path
+@pytest.fixture
+def recorded(tmp_path: Path, shared_file: Callable[[str], Path]) -> Callable[..., Path]:
+    """Make a folder of files of the real microscope."""
+
+    def gather(*names: str) -> Path:
+        for name in names:
+            shutil.copy(shared_file(name), tmp_path)
+        return tmp_path
+
+    return gather
 
 
-def test_friction_against_load_is_read_from_the_real_load_files(tmp_path: Path) -> None:
-    root = recorded(tmp_path, "hopg_step_setpoint_0p2V.nid", "hopg_step_setpoint_0p6V.nid")
+def test_friction_against_load_is_read_from_the_real_load_files(recorded: Callable[..., Path]) -> None:
+    root = recorded("hopg_step_setpoint_0p2V.nid", "hopg_step_setpoint_0p6V.nid")
     _, instrument = afm(root, "settings")
     instrument.approach()
     # Values of the published files: half the mean difference of the raw channels, V.
@@ -144,16 +147,16 @@ def test_friction_against_load_is_read_from_the_real_load_files(tmp_path: Path) 
         assert half == pytest.approx(volts, rel=1e-9)
 
 
-def test_a_frame_that_was_recorded_in_the_air_does_not_engage(tmp_path: Path) -> None:
-    _, instrument = afm(recorded(tmp_path, "not_engaged.nid"))
+def test_a_frame_that_was_recorded_in_the_air_does_not_engage(recorded: Callable[..., Path]) -> None:
+    _, instrument = afm(recorded("not_engaged.nid"))
     with pytest.raises(InstrumentError, match="not engaged"):
         instrument.approach()
     with pytest.raises(RefusedError, match="approach first"):
         instrument.scan("a")
 
 
-def test_an_incomplete_recording_stays_incomplete(tmp_path: Path) -> None:
-    root = recorded(tmp_path, "incomplete_frame.nid")
+def test_an_incomplete_recording_stays_incomplete(recorded: Callable[..., Path]) -> None:
+    root = recorded("incomplete_frame.nid")
     _, instrument = afm(root)
     instrument.approach()
     seen: list[int] = []
