@@ -21,7 +21,8 @@ _OURS = frozenset(
 )  # fmt: skip
 # Some endpoints take no seed, and some no temperature above 1: better said here than by status 400 in the night.
 _WITHOUT_SEED = frozenset({"anthropic", "openai-responses"})
-_ENDINGS = {"openai": "/chat/completions", "openai-responses": "/responses", "anthropic": "/messages", "gemini": ""}
+# What people paste along with the address.
+_ENDINGS = ("/chat/completions", "/responses", "/messages")
 
 
 class ImageSettings(Record):
@@ -82,7 +83,7 @@ class ModelSettings(Record):
             msg = "base_url holds no user, password, query or fragment: put the key into the variable of `api_key_env`"
             raise ValueError(msg)
         plain = value.rstrip("/")
-        for ending in _ENDINGS.values():
+        for ending in _ENDINGS:
             plain = plain.removesuffix(ending)
         return plain
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from tasks_lib.models.dialects.reply import ChatReply, ReplyReader
+from tasks_lib.models.dialects.reply import ReplyReader
 from tasks_lib.models.protocol import ImagePart, Message, Part
 from tasks_lib.models.settings import ModelSettings
 
@@ -82,6 +82,3 @@ def turns(messages: Sequence[Message]) -> list[tuple[str, list[Part]]]:
 def known(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that have a value."""
     return {name: value for name, value in values.items() if value is not None}
-
-
-__all__ = ["ChatReply", "Dialect", "base64_text", "known", "system_text", "text_of", "turns"]
