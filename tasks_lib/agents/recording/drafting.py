@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tasks_lib.agents.actions import MOST_ACTIONS
 from tasks_lib.agents.recording.gestures import Gesture, gestures_of, scrolls
-from tasks_lib.agents.recording.hovers import frame_at, way_to
+from tasks_lib.agents.recording.hovers import frame_at, pointed_at, way_to
 from tasks_lib.agents.recording.pictures import Pictures, titles_at
 from tasks_lib.sandbox import SCROLL_NOTCHES, RecordedEvent, RecordedFrame
 from tasks_lib.taskdefs.target_calls import TargetCall
@@ -187,7 +187,9 @@ class _Drafter:
         self._add(_sentence(_WORDS[gesture.kind], titles_at(place, frame.windows)), named, plain, frame, gesture)
 
     def _call(self, place: tuple[int, int], frame: RecordedFrame) -> TargetCall | None:
-        return self._pictures.call_for(place, self._frames.pixels(frame), frame.windows)
+        # A word that the pointer lies on may be highlighted, and looks otherwise to whoever comes from elsewhere.
+        fit_to_cut = not pointed_at(place, frame, self._events)
+        return self._pictures.call_for(place, self._frames.pixels(frame), frame.windows, cut=fit_to_cut)
 
     def _add(
         self, said: str, named: Sequence[str], plain: Sequence[str], frame: RecordedFrame, gesture: Gesture

@@ -88,7 +88,7 @@ def _needed(
     if first == 0:
         return [], states[0]
     rest = _place_at(events, states[first].seen)
-    if rest is None or (abs(rest[0] - place[0]) <= _OWN[0] and abs(rest[1] - place[1]) <= _OWN[1]):
+    if rest is None or _close(rest, place):
         # It looks different because the pointer is on it: how it looks before is what counts.
         return _needed(place, states[:first], events, pixels)
     before, frame = _needed(rest, states[: first + 1], events, pixels)
@@ -109,6 +109,16 @@ def alike(one: NDArray[np.uint8], other: NDArray[np.uint8], place: tuple[int, in
         return a_flat and b_flat and abs(float(a.mean()) - float(b.mean())) < _SAME_LEVEL
     p, q = a - a.mean(), b - b.mean()
     return abs(float((p * q).sum())) / math.sqrt(float((p * p).sum() * (q * q).sum())) >= _ALIKE
+
+
+def pointed_at(place: tuple[int, int], frame: RecordedFrame, events: Sequence[RecordedEvent]) -> bool:
+    """Whether the pointer lay on a place when a screen came about, so that it may show a highlight there."""
+    rest = _place_at(events, frame.seen)
+    return rest is not None and _close(rest, place)
+
+
+def _close(pointer: tuple[int, int], place: tuple[int, int]) -> bool:
+    return abs(pointer[0] - place[0]) <= _OWN[0] and abs(pointer[1] - place[1]) <= _OWN[1]
 
 
 def _place_at(events: Sequence[RecordedEvent], time: float) -> tuple[int, int] | None:

@@ -61,13 +61,18 @@ class Pictures:
                 continue  # lint says what is wrong with it
 
     def call_for(
-        self, place: tuple[int, int], screen: NDArray[np.uint8], windows: Sequence[WindowState]
+        self, place: tuple[int, int], screen: NDArray[np.uint8], windows: Sequence[WindowState], *, cut: bool = True
     ) -> TargetCall | None:
-        """Return a target that leads to a place of a screen; None where nothing there can be told from the rest."""
+        """Return a target that leads to a place of a screen; None where nothing there can be told from the rest.
+
+        Without `cut`, only targets that are there already.
+        """
         spot = _Spot(*place, screen, windows)
         for target in (*self._known, *self.cut.values()):
             if (found := _known_here(target, spot)) is not None:
                 return found
+        if not cut:
+            return None
         name = f"{FOLDER}/{self._taken + len(self.cut) + 1:02d}"
         for box in _boxes(spot):
             try:

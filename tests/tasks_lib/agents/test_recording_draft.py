@@ -109,6 +109,18 @@ def test_a_submenu_is_hovered_for_and_entries_passed_on_the_way_are_not(tmp_path
     assert draft.targets["draft/03"].pixels.mean() > 200
 
 
+def test_an_entry_that_was_only_seen_under_the_pointer_stands_in_pixels(tmp_path):
+    # Whoever moves fast is on the entry before its menu stood still: no screen shows it without its highlight.
+    lit = (("Open", 70, 40, "#3060a0"), *MENU[1:])
+    story = Story().screen(FILE, DATA).wait().click(75, 13).move(85, 48).screen(FILE, DATA, *lit).wait().button()
+    draft = story.wait(0.1).screen(FILE, DATA).draft(tmp_path)
+    assert lines(draft) == [
+        ['computer.mouse.move_abs(target("draft/01"))', "computer.mouse.single_click()"],
+        ["computer.mouse.move_abs(85, 48)", "computer.mouse.single_click()"],
+    ]
+    assert list(draft.targets) == ["draft/01"]
+
+
 def test_a_window_that_a_key_brought_up_needs_no_hovering(tmp_path):
     dialog = WindowState(id=7, title="Load data", x=200, y=100, width=300, height=200, focused=True)
     story = Story().screen(FILE, DATA).wait().press("o", "ctrl", text="o").wait(0.05).move(100, 100).wait(0.1)
