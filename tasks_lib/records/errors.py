@@ -49,6 +49,10 @@ class TransientEndpointError(EndpointError):
     """A model endpoint failed in a way that passes: 429, 5xx, a cut connection."""
 
 
+class BudgetError(MatAssayError):
+    """The tokens or the money that a run or a night may spend at models are spent."""
+
+
 class EvaluatorError(MatAssayError):
     """A getter or a metric broke: our fault, not the agent's."""
 
@@ -95,6 +99,7 @@ ERROR_POLICY: tuple[tuple[type[BaseException], Policy], ...] = (
     (ProgramStuckError, Policy(Verb.RETRY, VoidReason.PROGRAM_STUCK)),
     (TransientEndpointError, Policy(Verb.RETRY, VoidReason.ENDPOINT)),
     (EndpointError, Policy(Verb.VOID, VoidReason.ENDPOINT)),
+    (BudgetError, Policy(Verb.VOID, VoidReason.BUDGET)),
     (TaskError, Policy(Verb.VOID, VoidReason.TASK)),
     (EvaluatorError, Policy(Verb.VOID, VoidReason.EVALUATOR)),
     (HarnessTimeoutError, Policy(Verb.VOID, VoidReason.TIMEOUT)),

@@ -33,6 +33,7 @@ class VoidReason(StrEnum):
     MACHINE_LOST = "machine lost"
     PROGRAM_STUCK = "program stuck"
     ENDPOINT = "endpoint"
+    BUDGET = "budget"
     TASK = "task"
     EVALUATOR = "evaluator"
     TIMEOUT = "timeout"

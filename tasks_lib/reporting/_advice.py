@@ -13,6 +13,7 @@ ADVICE: dict[VoidReason, str] = {
     VoidReason.PROGRAM_STUCK: "A desktop program waited for itself and took no more input. Retry the episode; where it "
     "comes back, see which release of the program runs.",
     VoidReason.ENDPOINT: "The model endpoint failed. Check its address, key and quota in matassay.toml, then retry.",
+    VoidReason.BUDGET: "What the run or the night may spend at models is spent. Raise the budget, then retry the run.",
     VoidReason.TASK: "The task file cannot be read or has changed since the run began. Run `matassay lint`.",
     VoidReason.EVALUATOR: "The evaluator broke; the agent is not to blame. Mend it, then retry the episode: "
     "its stored evidence is judged, no machine is started.",

@@ -10,6 +10,7 @@ from tasks_lib.records.errors import ERROR_POLICY, MatAssayError, Policy, policy
 
 WANTED = {
     "ActionError": (Verb.FAIL, VoidReason.INTERNAL),
+    "BudgetError": (Verb.VOID, VoidReason.BUDGET),
     "ConfigurationError": (Verb.VOID, VoidReason.INTERNAL),
     "EndpointError": (Verb.VOID, VoidReason.ENDPOINT),
     "BrokenDocumentError": (Verb.VOID, VoidReason.STORE),
