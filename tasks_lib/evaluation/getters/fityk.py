@@ -27,6 +27,7 @@ def read_session(
     type: str | None = None,
     model: str = "F",
     range: list[float] | None = None,
+    highest: float | None = None,
     unit: str | None = None,
 ) -> Seen:
     """Read what a saved Fityk session (.fit) holds: data, functions, models.
@@ -58,6 +59,9 @@ def read_session(
         ``F`` for the model, ``Z`` for the zero shift of x.
     range : list of float or null
         ``[low, high]`` of x; only points in it count for ``points`` and ``mean-y``.
+    highest : float or null
+        The highest y of the dataset. A session in which it is another was saved of other data and cannot be read: for
+        what says nothing of the data itself, such as ``view``.
     unit : str or null
         The unit of the value; Fityk itself knows none.
     """
@@ -67,6 +71,8 @@ def read_session(
     session = caged("fityk.read_session", context.read(path))
     if what in ("commands", "variables"):
         return Seen(session[what])
+    if highest is not None:
+        _check_highest(session["datasets"], dataset, highest)
     if what == "datasets":
         return Seen(len(session["datasets"]))
     if what == "view":
@@ -79,11 +85,9 @@ def read_session(
         ends = {None: slice(None), "x": slice(0, 2), "y": slice(2, 4)}[field]
         return Seen(session["view"][ends], unit=unit)
     if what == "active-ranges":
-        ranges = [_data(data, "active-range", None, None, unit).value for data in session["datasets"]]
+        ranges = [_data(one, "active-range", None, None, unit).value for one in session["datasets"]]
         return Seen([end for ends in ranges for end in ends], unit=unit)
-    if not 0 <= dataset < len(session["datasets"]):
-        msg = f"there is no dataset @{dataset}: the session has {len(session['datasets'])}"
-        raise Unreadable(msg)
+    data = _dataset(session["datasets"], dataset)
     if what == "models":
         return Seen(session["models"][dataset])
     if what in ("peaks", "functions"):
@@ -92,7 +96,7 @@ def read_session(
         if what == "peaks":
             rows = [row for row in rows if row["center"] is not None]
         return _rows(rows, field=field, near=near, kind=type, unit=unit)
-    return _data(session["datasets"][dataset], what, field, range, unit)
+    return _data(data, what, field, range, unit)
 
 
 @getter("fityk-peaks")
@@ -122,6 +126,20 @@ def read_peaks(
     """
     rows = [row for row in caged("fityk.read_peaks", context.read(path)) if row["center"] is not None]
     return _rows(rows, field=field, near=near, kind=type, unit=unit)
+
+
+def _dataset(datasets: list[dict[str, Any]], number: int) -> dict[str, Any]:
+    if not 0 <= number < len(datasets):
+        msg = f"there is no dataset @{number}: the session has {len(datasets)}"
+        raise Unreadable(msg)
+    return datasets[number]
+
+
+def _check_highest(datasets: list[dict[str, Any]], number: int, highest: float) -> None:
+    found = max((y for y in _dataset(datasets, number)["y"] if y is not None), default=None)
+    if found is None or not math.isclose(found, highest, rel_tol=1e-6):
+        msg = f"dataset @{number} is of other data: its highest y is {found}, that of the data asked for {highest:g}"
+        raise Unreadable(msg)
 
 
 def _rows(

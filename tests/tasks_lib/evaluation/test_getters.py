@@ -262,6 +262,16 @@ def test_fityk_session(see: See, good: Bytes) -> None:
         read(what="everything")
 
 
+def test_a_view_counts_only_for_the_data_that_was_asked_for(see: See, good: Bytes) -> None:
+    data = good("c1s.fit")
+    top = max(see("fityk-session", "c1s.fit", data, what="points", field="y").value)
+    wanted = see("fityk-session", "c1s.fit", data, what="view", field="x")
+    assert see("fityk-session", "c1s.fit", data, what="view", field="x", highest=top) == wanted
+    for wrong in ({"highest": top + 1}, {"highest": top, "dataset": 7}):
+        with pytest.raises(Unreadable, match="other data|no dataset @7"):
+            see("fityk-session", "c1s.fit", data, what="view", **wrong)
+
+
 def test_fityk_peaks(see: See, good: Bytes) -> None:
     data = good("c1s.peaks")
     assert see("fityk-peaks", "a", data, field="center", unit="eV") == Seen([284.811, 286.311, 288.697], unit="eV")
