@@ -11,6 +11,7 @@ from tasks_lib.agents.prompts import system_prompt, user_prompt
 from tasks_lib.agents.protocol import Agent, Brief, Reply, Turn, View
 from tasks_lib.agents.random_agent import RandomAgent
 from tasks_lib.agents.registry import AGENTS, MODEL_AGENTS, make_agent
+from tasks_lib.agents.settings import AgentSettings, agent_settings
 from tasks_lib.agents.targets import TargetAbsentError, TargetError, Targets, place_of, place_of_text
 from tasks_lib.agents.transcripts import TranscriptAgent, stuck_reason
 
@@ -21,6 +22,7 @@ __all__ = [
     "THRESHOLD",
     "Action",
     "Agent",
+    "AgentSettings",
     "Brief",
     "GuessAgent",
     "LlmAgent",
@@ -39,6 +41,7 @@ __all__ = [
     "TranscriptAgent",
     "Turn",
     "View",
+    "agent_settings",
     "find_target",
     "find_text",
     "make_agent",

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tasks_lib.agents.prompts import system_prompt, user_prompt
 from tasks_lib.agents.protocol import Reply, View
+from tasks_lib.agents.settings import AgentSettings
 from tasks_lib.models import (
     Canned,
     ChatModel,
@@ -30,16 +31,16 @@ class LlmAgent:
     ----------
     model : ChatModel
         Who is asked.
-    hints : bool
-        Whether the stage's hints are told.
+    settings : AgentSettings, optional
+        How it is asked.
     name : str
         Key of the registry.
     """
 
-    def __init__(self, model: ChatModel, *, hints: bool = True, name: str = "llm") -> None:
+    def __init__(self, model: ChatModel, *, settings: AgentSettings | None = None, name: str = "llm") -> None:
         self.name = name
         self._model = model
-        self._hints = hints
+        self._settings = settings or AgentSettings()
 
     def reply(self, view: View) -> Reply:
         """Ask the model."""
@@ -61,7 +62,7 @@ class LlmAgent:
         completion = self._model.complete(
             [
                 Message.of("system", system_prompt(view, size)),
-                Message.of("user", user_prompt(view, hints=self._hints), *pictures),
+                Message.of("user", user_prompt(view, hints=self._settings.hints), *pictures),
             ],
             seconds=view.seconds_left,
         )
@@ -87,15 +88,15 @@ class ScriptedLlmAgent(LlmAgent):
     ----------
     replies : iterable
         What the endpoint serves, faults among them.
-    hints : bool
-        Whether the stage's hints are told.
+    settings : AgentSettings, optional
+        How it is asked.
     """
 
-    def __init__(self, replies: Iterable[str | Canned | Fault], *, hints: bool = True) -> None:
+    def __init__(self, replies: Iterable[str | Canned | Fault], *, settings: AgentSettings | None = None) -> None:
         self._endpoint = ScriptedEndpoint()
         self.session: ScriptedSession = self._endpoint.open(replies)
         model = HttpChat("scripted", self.session.settings(), api_key=self.session.token, environ={})
-        super().__init__(model, hints=hints, name="scripted-llm")
+        super().__init__(model, settings=settings, name="scripted-llm")
 
     def close(self) -> None:
         """Close the connections and stop the endpoint."""

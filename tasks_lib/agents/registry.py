@@ -8,6 +8,7 @@ from tasks_lib.agents.guess import GuessAgent
 from tasks_lib.agents.llm import LlmAgent, ScriptedLlmAgent
 from tasks_lib.agents.protocol import Agent, Reply
 from tasks_lib.agents.random_agent import RandomAgent
+from tasks_lib.agents.settings import AgentSettings
 from tasks_lib.agents.targets import Targets
 from tasks_lib.agents.transcripts import DONE, TranscriptAgent, recorded
 from tasks_lib.models import ChatModel, HttpChat, ModelSettings
@@ -38,6 +39,7 @@ def make_agent(
     model_name: str | None = None,
     seed: int = 0,
     hints: bool = True,
+    settings: AgentSettings | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Agent:
     """Make an agent for one stage; close it when the stage is over.
@@ -59,7 +61,9 @@ def make_agent(
     seed : int
         Of ``guess`` and ``random``.
     hints : bool
-        Whether a model is told the stage's hints.
+        Whether a model is told the stage's hints; False goes before what `settings` say of help.
+    settings : AgentSettings, optional
+        How a model is asked; the defaults where there are none.
     environ : mapping, optional
         Where a model's key is looked up; the process's environment by default.
 
@@ -70,6 +74,7 @@ def make_agent(
     TaskError
         If there is no transcript to play.
     """
+    asked = (settings or AgentSettings()).told(hints=hints)
     if name == "nop":
         return TranscriptAgent(name)
     if name == "guess":
@@ -77,7 +82,7 @@ def make_agent(
     if name == "random":
         return RandomAgent(seed)
     if name == "scripted-llm":
-        return ScriptedLlmAgent([*transcript, DONE], hints=hints)
+        return ScriptedLlmAgent([*transcript, DONE], settings=asked)
     if name in {"oracle", "replay"}:
         replies = recorded(trajectory) if name == "replay" and trajectory else tuple(map(Reply, transcript))
         if not replies:
@@ -90,6 +95,6 @@ def make_agent(
             raise ConfigurationError(msg)
         if isinstance(model, ModelSettings):
             model = HttpChat(model_name or model.model, model, environ=environ)
-        return LlmAgent(model, hints=hints)
+        return LlmAgent(model, settings=asked)
     msg = f"no agent {name!r}; there are {', '.join(sorted(AGENTS))}"
     raise ConfigurationError(msg)
