@@ -2,7 +2,18 @@
 
 from tasks_lib.models.client import HttpChat
 from tasks_lib.models.images import Picture, fit_picture, to_screen
-from tasks_lib.models.protocol import ChatModel, Completion, DeadlineError, ImagePart, Message, Part, TextPart
+from tasks_lib.models.messages import (
+    ImagePart,
+    Message,
+    OpaquePart,
+    Part,
+    TextPart,
+    ToolCall,
+    ToolCallPart,
+    ToolResultPart,
+    ToolSpec,
+)
+from tasks_lib.models.protocol import ChatModel, Completion, DeadlineError, Exchange, Gate
 from tasks_lib.models.redaction import Redactor
 from tasks_lib.models.retries import RetryPolicy
 from tasks_lib.models.scripted import Canned, ChatFace, Face, Fault, FaultKind, ScriptedEndpoint, ScriptedSession
@@ -14,14 +25,17 @@ __all__ = [
     "ChatModel",
     "Completion",
     "DeadlineError",
+    "Exchange",
     "Face",
     "Fault",
     "FaultKind",
+    "Gate",
     "HttpChat",
     "ImagePart",
     "ImageSettings",
     "Message",
     "ModelSettings",
+    "OpaquePart",
     "Part",
     "Picture",
     "Prices",
@@ -30,6 +44,10 @@ __all__ = [
     "ScriptedEndpoint",
     "ScriptedSession",
     "TextPart",
+    "ToolCall",
+    "ToolCallPart",
+    "ToolResultPart",
+    "ToolSpec",
     "fit_picture",
     "load_models",
     "to_screen",

@@ -13,7 +13,8 @@ import httpx
 
 from tasks_lib.models._deadline import OverdueError, within
 from tasks_lib.models.dialects import DIALECTS, BrokenReplyError, error_text, retry_delay
-from tasks_lib.models.protocol import Completion, DeadlineError, Message
+from tasks_lib.models.messages import Message, ToolSpec
+from tasks_lib.models.protocol import Completion, DeadlineError, Exchange, Gate
 from tasks_lib.models.redaction import Redactor
 from tasks_lib.models.retries import RetryPolicy, retry_after_seconds
 from tasks_lib.models.settings import ImageSettings, ModelSettings
@@ -58,6 +59,10 @@ class HttpChat:
         The environment; the process's own by default.
     retries : RetryPolicy, optional
         By default after ``settings.attempts`` and ``settings.seed``.
+    gate : Gate, optional
+        Asked for a place before each try.
+    on_exchange : callable, optional
+        Told of each try when it is over.
     sleep, clock : callable
         Time, for tests.
 
@@ -75,6 +80,8 @@ class HttpChat:
         api_key: str | None = None,
         environ: Mapping[str, str] | None = None,
         retries: RetryPolicy | None = None,
+        gate: Gate | None = None,
+        on_exchange: Callable[[Exchange], None] | None = None,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -91,6 +98,8 @@ class HttpChat:
         self._name = name
         self._settings = settings
         self._retries = retries or RetryPolicy(attempts=settings.attempts, seed=settings.seed or 0)
+        self._gate = gate
+        self._on_exchange = on_exchange
         self._sleep = sleep
         self._clock = clock
         self._redactor = Redactor.from_environment(found) | Redactor([key] if key else [])
@@ -109,7 +118,9 @@ class HttpChat:
         """How pictures are to be prepared for it."""
         return self._settings.image
 
-    def complete(self, messages: Sequence[Message], *, seconds: float | None = None) -> Completion:
+    def complete(
+        self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), seconds: float | None = None
+    ) -> Completion:
         """Ask once, and again while the failure is one that passes; see `ChatModel.complete`."""
         started = self._clock()
         body = self.request_body(messages)

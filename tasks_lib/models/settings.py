@@ -15,7 +15,7 @@ from tasks_lib.records.errors import ConfigurationError
 
 _OURS = frozenset(
     {
-        "messages", "model", "stream", "temperature", "seed", "max_tokens", "n", "input", "instructions",
+        "messages", "model", "stream", "stream_options", "tools", "temperature", "seed", "max_tokens", "n", "input", "instructions",
         "max_output_tokens", "system", "contents", "systemInstruction",
     }
 )  # fmt: skip
@@ -28,6 +28,7 @@ _ENDINGS = ("/chat/completions", "/responses", "/messages")
 class ImageSettings(Record):
     """How a screenshot is prepared for a model."""
 
+    enabled: bool = Field(default=True, description="false for a model that takes no pictures: none is sent")
     max_long_edge: int | None = Field(default=None, ge=64, le=8192, description="longer side at most, pixels")
     multiple_of: int = Field(default=1, ge=1, le=64, description="both sides are cut to a multiple of this, pixels")
     format: Literal["png", "jpeg", "webp"] = "png"
@@ -40,14 +41,23 @@ class Prices(Record):
     input: float = Field(ge=0)
     output: float = Field(ge=0)
     cached: float | None = Field(default=None, ge=0, description="input tokens served from a cache; as `input` if None")
+    cache_write: float | None = Field(
+        default=None, ge=0, description="input tokens written to a cache; as `input` if None"
+    )
 
     def cost(self, usage: Usage) -> float | None:
         """Return the cost in US dollars, or None where a token count is missing."""
         if usage.input_tokens is None or usage.output_tokens is None:
             return None
         cached = min(usage.cached_tokens or 0, usage.input_tokens)
-        rate = self.input if self.cached is None else self.cached
-        return ((usage.input_tokens - cached) * self.input + cached * rate + usage.output_tokens * self.output) / 1e6
+        written = min(usage.cache_write_tokens or 0, usage.input_tokens - cached)
+        paid = (
+            (usage.input_tokens - cached - written, self.input),
+            (cached, self.input if self.cached is None else self.cached),
+            (written, self.input if self.cache_write is None else self.cache_write),
+            (usage.output_tokens, self.output),
+        )
+        return sum(tokens * price for tokens, price in paid) / 1e6
 
 
 class ModelSettings(Record):
@@ -67,6 +77,19 @@ class ModelSettings(Record):
     seed: int | None = None
     max_tokens: int | None = Field(default=4096, gt=0, description="tokens of one reply at most")
     read_seconds: float = Field(default=180.0, gt=0, le=3600, description="longest wait for one whole reply, s")
+    stream: bool = Field(default=True, description="ask for the reply in pieces, so that a stall is seen early")
+    stall_seconds: float = Field(
+        default=60.0,
+        gt=0,
+        le=3600,
+        description="longest silence within a streamed reply, s; raise it for models that think without a sign",
+    )
+    stream_usage: bool = Field(
+        default=True,
+        description="ask chat completions for the usage of a streamed reply; false for servers that refuse"
+        " `stream_options`",
+    )
+    max_concurrency: int = Field(default=32, ge=1, le=1000, description="calls to this model at a time at most")
     attempts: int = Field(default=5, ge=1, le=20, description="requests for one reply at most")
     image: ImageSettings = ImageSettings()
     price_per_million: Prices | None = None

@@ -47,6 +47,7 @@ class Usage(Record):
     input_tokens: int | None = Field(default=None, ge=0)
     output_tokens: int | None = Field(default=None, ge=0)
     cached_tokens: int | None = Field(default=None, ge=0)
+    cache_write_tokens: int | None = Field(default=None, ge=0)
     cost: MaybeFloat = Field(default=None, description="US dollars")
 
 

@@ -15,7 +15,7 @@ from tasks_lib.models.dialects.reply import (
     parse_object,
     reply_of,
 )
-from tasks_lib.models.protocol import ImagePart, Message, Part
+from tasks_lib.models.messages import ImagePart, Message, Part
 from tasks_lib.models.settings import ModelSettings
 from tasks_lib.records import Usage
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tasks_lib.models.dialects.dialect import Dialect, base64_text, known, text_of
 from tasks_lib.models.dialects.reply import BrokenReplyError, ChatReply, count, field_of, parse_object, reply_of
-from tasks_lib.models.protocol import ImagePart, Message, Part
+from tasks_lib.models.messages import ImagePart, Message, Part
 from tasks_lib.models.settings import ModelSettings
 from tasks_lib.records import Usage
 

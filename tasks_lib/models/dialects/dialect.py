@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tasks_lib.models.dialects.reply import ReplyReader
-from tasks_lib.models.protocol import ImagePart, Message, Part
+from tasks_lib.models.messages import ImagePart, Message, Part, TextPart
 from tasks_lib.models.settings import ModelSettings
 
 
@@ -55,7 +55,7 @@ def base64_text(part: ImagePart) -> str:
 
 def text_of(parts: Sequence[Part]) -> str:
     """Return the texts of parts, one a line."""
-    return "\n".join(part.text for part in parts if not isinstance(part, ImagePart))
+    return "\n".join(part.text for part in parts if isinstance(part, TextPart))
 
 
 def system_text(messages: Sequence[Message]) -> str:
