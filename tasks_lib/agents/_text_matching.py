@@ -93,13 +93,13 @@ def _inside(screen: NDArray[np.uint8], line: TextLine, key: str) -> Iterator[Mat
         for last in range(first, len(words))
         if plain("".join(words[first : last + 1])) == key
     ]
-    columns = _columns(screen, line, words) if runs else ()
+    columns = word_columns(screen, line, words) if runs else ()
     for first, last in runs if columns else ():
         left, right = columns[first][0], columns[last][1]
         yield _match(line, left, right - left)
 
 
-def _columns(screen: NDArray[np.uint8], line: TextLine, words: Sequence[str]) -> tuple[tuple[int, int], ...]:
+def word_columns(screen: NDArray[np.uint8], line: TextLine, words: Sequence[str]) -> tuple[tuple[int, int], ...]:
     """Return first column and the column behind the last of each word of a line; empty where they cannot be told."""
     import numpy as np
 

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from tasks_lib.agents._text_matching import ReadText
 from tasks_lib.agents._work import (
     LONGEST_FEEDBACK,
     SCRIPT_SECONDS,
@@ -17,15 +18,18 @@ from tasks_lib.agents._work import (
     on_screen,
     run_script,
 )
+from tasks_lib.agents.marks import Marker, marker_for
 from tasks_lib.agents.parsing import LONGEST_REPLY, ParsedReply, parse_reply
 from tasks_lib.agents.protocol import Agent, Brief, Reply, Turn, View
+from tasks_lib.agents.repetition import Repetition
+from tasks_lib.agents.screens import Screens
+from tasks_lib.agents.settings import AgentSettings
 from tasks_lib.models import DeadlineError, Redactor
-from tasks_lib.records import BlobRef, Budget, Decision, Ending, Observation, Stage, Step, now
+from tasks_lib.records import BlobRef, Budget, Decision, Ending, Mark, Observation, Stage, Step, now
 from tasks_lib.records.errors import TransientEndpointError
 from tasks_lib.sandbox import Computer, middle
 from tasks_lib.sandbox.computer import QUIET_SECONDS
 
-HISTORY = 3
 SETTLE_SECONDS = 5.0
 WAIT_SECONDS = 10.0
 # Above this share of the budget, time lost to a model's endpoint makes running out of time no fault of the agent.
@@ -42,6 +46,8 @@ def play(
     on_step: Callable[[Step], None],
     put_blob: PutBlob,
     *,
+    settings: AgentSettings | None = None,
+    read_text: ReadText | None = None,
     redactor: Redactor | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Ending:
@@ -64,6 +70,10 @@ def play(
         Gets each step as it is done.
     put_blob : callable
         Stores a picture: bytes and media type to reference.
+    settings : AgentSettings, optional
+        What the agent is shown besides, and when it is stopped; by default `AgentSettings` as it is made.
+    read_text : ReadText, optional
+        The OCR that marks are detected with; needed where the settings ask for marks.
     redactor : Redactor, optional
         Takes secrets out of replies and feedback; by default those of the environment.
     clock : callable
@@ -76,6 +86,8 @@ def play(
 
     Raises
     ------
+    ConfigurationError
+        If marks are asked for and there is no OCR.
     MachineLostError
         If the machine stops answering.
     ProgramStuckError
@@ -85,7 +97,21 @@ def play(
         is merely slow ends as `Ending.SECONDS`.
     """
     hide = redactor if redactor is not None else Redactor.from_environment()
-    loop = _Loop(agent, computer, stage, Brief.of(stage), put_blob, hide, clock, clock() + budget.seconds)
+    wanted = settings if settings is not None else AgentSettings()
+    budget = wanted.budget(budget)
+    marker = marker_for(wanted.marks, computer, read_text) if stage.needs_desktop else None
+    loop = _Loop(
+        agent=agent,
+        computer=computer,
+        stage=stage,
+        brief=Brief.of(stage),
+        put_blob=put_blob,
+        hide=hide,
+        clock=clock,
+        deadline=clock() + budget.seconds,
+        marker=marker,
+        history=deque(maxlen=wanted.history),
+    )
     for index in range(1, budget.steps + 1):
         if loop.left() <= 0:
             return loop.out_of_time(budget)
@@ -102,6 +128,8 @@ def play(
             return Ending.DONE
         if step.decision is Decision.FAIL:
             return Ending.GAVE_UP
+        if wanted.stop_repetition is not None and step.repeats >= wanted.stop_repetition:
+            return Ending.REPETITION
     return Ending.STEPS
 
 
@@ -117,13 +145,17 @@ class _Loop:
     hide: Redactor
     clock: Callable[[], float]
     deadline: float
+    marker: Marker | None
+    history: deque[Turn]
     tokens: int = 0
     lost: float = 0.0
     memory: str = ""
     feedback: str = ""
-    frame: bytes | None = None
     figure: bytes | None = None
-    history: deque[Turn] = field(default_factory=lambda: deque(maxlen=HISTORY))
+    # Whether the last reply did nothing to the screen: what changes all the same changes by itself.
+    idle: bool = True
+    screens: Screens = field(default_factory=Screens)
+    repetition: Repetition = field(default_factory=Repetition)
 
     def left(self) -> float:
         """Wall clock left, s."""
@@ -143,6 +175,9 @@ class _Loop:
         """Go through one step; None where the time ran out before there was a reply."""
         started = now()
         png, seen = self._observe()
+        screen, unchanged = (0, False) if png is None else self.screens.look(png, idle=self.idle)
+        marks, marked = self._mark(png, seen)
+        notices = tuple(filter(None, [self.repetition.notice()]))
         view = View(
             brief=self.brief,
             step=index,
@@ -152,12 +187,14 @@ class _Loop:
             screenshot=png,
             figure=self.figure,
             observation=seen,
-            unchanged=png is not None and png == self.frame,
+            unchanged=unchanged,
+            marks=marks,
+            marked=marked,
+            notices=notices,
             feedback=self.feedback,
             memory=self.memory,
             history=tuple(self.history),
         )
-        self.frame = png
         asked = self.clock()
         try:
             reply = self.agent.reply(view)
@@ -168,14 +205,22 @@ class _Loop:
         # What is parsed is what is recorded: a secret that a model repeats does not reach the machine either.
         text = self.hide(reply.text)
         parsed = parse_reply(text, self.stage.modality)
+        self.computer.set_marks({mark.id: mark.box for mark in (marks if reply.marks is None else reply.marks)})
         outcome, problems = self._do(parsed, reply, seen)
         done = self.clock()
         settled = 0.0 if problems else self._settle(parsed, png, QUIET_SECONDS if reply.quiet is None else reply.quiet)
         self._remember(index, parsed, reply, outcome, problems)
+        self.idle = not outcome.records or all(record.kind in TELLING for record in outcome.records)
+        # Without a screen, what came back stands for the state of affairs.
+        self.repetition.note(screen or self.feedback, (parsed.decision, parsed.block or problems))
         return Step(
             index=index,
             started=started,
             observation=seen,
+            marks=marks,
+            unchanged=None if png is None else unchanged,
+            repeats=self.repetition.repeats,
+            notices=notices,
             reply=cut(text, LONGEST_REPLY),
             reasoning=cut(self.hide(reply.reasoning), LONGEST_REPLY),
             decision=parsed.decision,
@@ -188,6 +233,13 @@ class _Loop:
             action_seconds=max(0.0, done - answered),
             settle_seconds=max(0.0, settled),
         )
+
+    def _mark(self, png: bytes | None, seen: Observation) -> tuple[tuple[Mark, ...], bytes | None]:
+        if self.marker is None or png is None:
+            return (), None
+        marks, marked = self.marker.look(png, seen)
+        # A field may show a secret, and a tree may name it.
+        return tuple(mark.model_copy(update={"text": self.hide(mark.text)}) for mark in marks), marked
 
     def _observe(self) -> tuple[bytes | None, Observation]:
         if not self.stage.needs_desktop:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Protocol
 
-from tasks_lib.records import Modality, Observation, Stage, Usage
+from tasks_lib.records import Mark, Modality, Observation, Stage, Usage
 
 _FIGURES = frozenset({".vsz", ".pdf", ".png", ".svg"})
 
@@ -91,7 +91,13 @@ class View:
     observation : Observation
         Screen size, windows, clipboard.
     unchanged : bool
-        The screenshot is the same as before the last reply.
+        The screen is the same as before the last reply; a blinking caret and a running clock count for nothing.
+    marks : tuple of Mark
+        What is numbered on `marked`, in reading order; empty where the settings ask for no marks.
+    marked : bytes or None
+        PNG of the screenshot with the numbers drawn into it; None without marks. It has the screenshot's size.
+    notices : tuple of str
+        What the loop has to say besides, such as that the agent goes round in circles; `unchanged` is no part of it.
     feedback : str
         What came of the last reply.
     memory : str
@@ -109,6 +115,9 @@ class View:
     figure: bytes | None = field(default=None, repr=False)
     observation: Observation = field(default_factory=Observation)
     unchanged: bool = False
+    marks: tuple[Mark, ...] = ()
+    marked: bytes | None = field(default=None, repr=False)
+    notices: tuple[str, ...] = ()
     feedback: str = ""
     memory: str = ""
     history: tuple[Turn, ...] = ()
@@ -135,6 +144,8 @@ class Reply:
     quiet : float or None
         How long the screen has to stand still before the next turn, s; None for as long as it takes to see what came
         of this one. An agent that does not look need not wait for a sight.
+    marks : tuple of Mark or None
+        The marks that the ids in `text` belong to; None for those of the view. A recorded reply brings its own.
     """
 
     text: str
@@ -144,6 +155,7 @@ class Reply:
     lost: float = 0.0
     shown: tuple[int, int] | None = None
     quiet: float | None = None
+    marks: tuple[Mark, ...] | None = None
 
 
 class Agent(Protocol):

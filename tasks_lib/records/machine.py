@@ -18,6 +18,7 @@ class MachineSettings(Record):
     processes: int = Field(default=512, ge=32, description="cap on processes of the machine")
     disk_mb: int = Field(default=2048, ge=64, description="largest file a process may write, MiB")
     isolated: bool = Field(default=True, description="False: --unsafe-local, no bubblewrap")
+    accessibility: bool = Field(default=False, description="whether programs are asked to serve an accessibility tree")
 
 
 class Provision(Document):

@@ -41,6 +41,23 @@ class Observation(Record):
     clipboard: Text = ""
 
 
+class Mark(Record):
+    """A numbered box on the picture that an agent is shown: something that can be pointed at."""
+
+    id: int = Field(ge=1, description="the number drawn beside it")
+    role: Text = Field(description="as the accessibility tree names it; text, box or icon where it was detected")
+    text: Text = ""
+    x: int = Field(ge=0, description="left edge, pixels of the screen")
+    y: int = Field(ge=0, description="top edge, pixels of the screen")
+    width: int = Field(ge=1, description="pixels")
+    height: int = Field(ge=1, description="pixels")
+
+    @property
+    def box(self) -> tuple[int, int, int, int]:
+        """Left, top, width and height, pixels."""
+        return self.x, self.y, self.width, self.height
+
+
 class Usage(Record):
     """Tokens of one model reply; missing stays missing."""
 
@@ -77,6 +94,18 @@ class Step(Document):
     index: int = Field(ge=1)
     started: UtcTime
     observation: Observation = Field(description="what the agent saw before it answered")
+    marks: tuple[Mark, ...] = Field(default=(), description="what was numbered on the picture that the agent was shown")
+    unchanged: bool | None = Field(
+        default=None,
+        description="the screen was as before the last reply, a caret or a clock left aside; None: unknown",
+    )
+    repeats: int = Field(
+        default=0,
+        ge=0,
+        description="times in a row that this reply, alone or with up to three before it, was given again on the same"
+        " screens; 0: it is new",
+    )
+    notices: tuple[Text, ...] = Field(default=(), description="what the agent was told besides, before it answered")
     reply: Text
     reasoning: Text = ""
     decision: Decision
@@ -101,6 +130,7 @@ class Ending(StrEnum):
     STEPS = "step budget"
     SECONDS = "time budget"
     TOKENS = "token budget"
+    REPETITION = "repetition"
 
 
 class CollectedFile(Record):

@@ -3,10 +3,21 @@
 from tasks_lib.sandbox.computer import SCROLL_NOTCHES, Computer
 from tasks_lib.sandbox.guest.excerpts import middle
 from tasks_lib.sandbox.machine import Machine, Provider, provider, reap
-from tasks_lib.sandbox.results import FileEntry, RecordedEvent, RecordedFrame, RecordingNews, ScriptResult, Sight
+from tasks_lib.sandbox.results import (
+    AccessibleElement,
+    AccessibleTree,
+    FileEntry,
+    RecordedEvent,
+    RecordedFrame,
+    RecordingNews,
+    ScriptResult,
+    Sight,
+)
 
 __all__ = [
     "SCROLL_NOTCHES",
+    "AccessibleElement",
+    "AccessibleTree",
     "Computer",
     "FileEntry",
     "Machine",

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from tasks_lib.records import Observation, WindowState
 from tasks_lib.records.errors import ActionError, ProgramStuckError
 from tasks_lib.sandbox._client import ControlClient
-from tasks_lib.sandbox.results import FileEntry, RecordingNews, ScriptResult, Sight
+from tasks_lib.sandbox.results import AccessibleTree, FileEntry, RecordingNews, ScriptResult, Sight
 
 Box = tuple[int, int, int, int]
 SCROLL_NOTCHES = 3  # wheel clicks of one scroll
@@ -98,6 +98,16 @@ class Computer:
                 clipboard=seen["clipboard"],
             ),
         )
+
+    def accessible(self) -> AccessibleTree:
+        """Return what programs say of the things on their windows; what another window covers is left out.
+
+        Raises
+        ------
+        ActionError
+            If the machine was opened without ``accessibility`` in its settings.
+        """
+        return AccessibleTree.model_validate(self._client.get("/accessible", _QUICK).json())
 
     def settle(self, quiet: float = QUIET_SECONDS, limit: float = 5.0) -> float:
         """Wait until the screen has not changed for `quiet` seconds, at most `limit`; return the seconds waited."""

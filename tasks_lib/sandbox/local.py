@@ -239,6 +239,7 @@ class LocalMachine:
             data_mb=self._settings.memory_mb if capped["memory"].startswith("rlimit") else None,
             processes=self._settings.processes if capped["processes"] == "rlimit" else None,
             isolated=inside,
+            accessibility=self._settings.accessibility,
         )
 
     def _launch(

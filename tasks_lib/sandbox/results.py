@@ -37,6 +37,26 @@ class _Told(Record):
     model_config = ConfigDict(extra="ignore")
 
 
+class AccessibleElement(_Told):
+    """Something on a window, as its program tells assistive technologies."""
+
+    role: Text = Field(description="in the words of AT-SPI, such as push button")
+    name: Text = ""
+    text: Text = Field(default="", description="what stands in a field")
+    x: int = Field(description="left edge, pixels of the screen")
+    y: int = Field(description="top edge, pixels of the screen")
+    width: int = Field(ge=0, description="pixels")
+    height: int = Field(ge=0, description="pixels")
+    window: Text = Field(default="", description="the window that it belongs to")
+
+
+class AccessibleTree(_Told):
+    """What is to be seen of the accessibility tree."""
+
+    elements: tuple[AccessibleElement, ...]
+    problem: Text = Field(default="", description="why it is not whole; empty where it is")
+
+
 class RecordedEvent(_Told):
     """Something that was done with mouse or keyboard, as the X server tells it."""
 

@@ -73,7 +73,8 @@ class Desktop:
         authority.chmod(0o600)
         self.environment["XAUTHORITY"] = str(authority)
         bus = f"unix:path={settings.runtime}/xdg/bus"
-        self.environment |= {"DBUS_SESSION_BUS_ADDRESS": bus, **program_environment(settings.home)}
+        programs = program_environment(settings.home, accessibility=settings.accessibility)
+        self.environment |= {"DBUS_SESSION_BUS_ADDRESS": bus, **programs}
         self._start_server(authority)
         self._start("dbus-daemon", ["--session", "--nofork", "--nopidfile", f"--address={bus}"])
         self._start("openbox", ["--config-file", str(_OPENBOX), "--sm-disable"])

@@ -74,6 +74,9 @@ gtk-recent-files-limit=0
 # ImageJ: where its bar opens, pixels; it would else stand where the middle of the screen is.
 _IMAGEJ = "ij.x=16\nij.y=8\n"
 
+# GTK 2 loads its bridge as a module, GTK 3 has it built in, Qt waits for a screen reader unless it is told not to.
+_ACCESSIBLE: Mapping[str, str] = {"GTK_MODULES": "gail:atk-bridge", "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1"}
+
 # Path below the home folder to content; Nion Swift's files, which name folders, are made in `nion`.
 FILES: Mapping[str, str] = {
     ".config/fontconfig/fonts.conf": _FONTCONFIG,
@@ -91,15 +94,17 @@ def write_settings(home: Path, work: Path) -> None:
         path.write_text(text, encoding="utf-8", newline="\n")
 
 
-def program_environment(home: str) -> dict[str, str]:
+def program_environment(home: str, *, accessibility: bool = False) -> dict[str, str]:
     """Return what programs are told by their environment.
 
-    They never ask a network, an accessibility bus, an input method or a graphics card.
+    They never ask a network, an input method or a graphics card, and an accessibility bus only where that is wanted.
 
     Parameters
     ----------
     home : str
         The home folder; Java does not look at ``HOME``.
+    accessibility : bool
+        Whether they are to serve an accessibility tree.
     """
     java = (
         f"-Duser.home={home}",
@@ -109,7 +114,7 @@ def program_environment(home: str) -> dict[str, str]:
         "-Dsun.java2d.uiScale=1",
     )
     return {
-        "NO_AT_BRIDGE": "1",
+        **(_ACCESSIBLE if accessibility else {"NO_AT_BRIDGE": "1"}),
         "GTK_IM_MODULE": "gtk-im-context-simple",
         "GTK2_RC_FILES": f"{home}/.gtkrc-2.0",
         "GDK_BACKEND": "x11",

@@ -154,6 +154,10 @@ def _add_desktop(app: Flask, session: Session | None) -> None:
     def observe() -> Response:
         return jsonify(desktop().observe())
 
+    @app.get("/accessible")
+    def accessible() -> Response:
+        return jsonify(desktop().accessible())
+
     @app.get("/digest")
     def digest() -> Response:
         return jsonify(digest=desktop().screen.digest())

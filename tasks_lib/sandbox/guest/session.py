@@ -13,6 +13,7 @@ from typing import Any
 from Xlib.display import Display
 
 from . import actions
+from .accessibility import Accessibility, SilentBusError
 from .clipboard import Clipboard
 from .desktop import Desktop
 from .faults import RefusedError
@@ -64,12 +65,19 @@ class Session:
         self._watch_lock = threading.Lock()
         self.viewer = Viewer(self.desktop.environment, children)
         self._recorder: Recorder | None = None
+        bus = self.desktop.environment["DBUS_SESSION_BUS_ADDRESS"]
+        self._accessibility = Accessibility(bus) if settings.accessibility else None
 
     def wait_until_ready(self) -> None:
         """Wait for the window manager, the last part of the desktop to come up."""
         self.desktop.wait_for_manager(self._display)
         # From the middle, where X puts it, the pointer would raise the tooltip of whatever opens below it.
         self.pointer.move(self._settings.width - 1, self._settings.height // 2)
+        if self._accessibility is not None:
+            try:
+                self._accessibility.enable()
+            except SilentBusError as silent:
+                raise RefusedError(str(silent), "no-desktop") from silent
 
     def observe(self) -> dict[str, Any]:
         """Return screen size, window list and clipboard."""
@@ -82,6 +90,17 @@ class Session:
             "windows": [window.as_dict() for window in windows],
             "clipboard": self.clipboard.text(),
         }
+
+    def accessible(self) -> dict[str, Any]:
+        """Return what programs say of the things on their windows, and why that is not all; see `Accessibility`."""
+        self.desktop.check()
+        if self._accessibility is None:
+            msg = "this machine was opened without an accessibility tree: open one with `accessibility`"
+            raise RefusedError(msg)
+        with self._lock:
+            layers = self.windows.layers()
+        elements, problem = self._accessibility.read(layers)
+        return {"elements": [element.as_dict() for element in elements], "problem": problem}
 
     def settle(self, quiet: float, limit: float) -> dict[str, Any]:
         """Wait until the screen stands still, and the focused program and the newest one rest.

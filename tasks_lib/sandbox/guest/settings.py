@@ -24,3 +24,4 @@ class GuestSettings(BaseModel):
     data_mb: int | None = None  # None: a cgroup caps memory
     processes: int | None = None  # None: a cgroup caps processes
     isolated: bool
+    accessibility: bool = False

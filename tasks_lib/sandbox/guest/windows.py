@@ -35,6 +35,19 @@ class Window:
         return asdict(self)
 
 
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A window as it lies over others: its place in screen pixels, its program, and whether it is a pop-up."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+    pid: int | None
+    title: str
+    popup: bool
+
+
 class Windows:
     """The window list of a display.
 
@@ -54,6 +67,36 @@ class Windows:
         active = focused[0] if focused else 0
         found = (self._read(number, active) for number in self._cardinals(self._root, "_NET_CLIENT_LIST"))
         return [window for window in found if window is not None]
+
+    def layers(self) -> list[Layer]:
+        """Return what lies on the screen, uppermost first: pop-ups such as menus, then the managed windows."""
+        managed = self._cardinals(self._root, "_NET_CLIENT_LIST_STACKING")
+        found = [layer for layer in map(self._popup, reversed(self._root.query_tree().children)) if layer is not None]
+        for number in reversed(managed):
+            window = self._read(number, 0)
+            if window is not None:
+                found.append(
+                    Layer(window.x, window.y, window.width, window.height, window.pid, window.title, popup=False)
+                )
+        return found
+
+    def _popup(self, handle: Any) -> Layer | None:
+        """Return a window that no window manager has to do with; None for others, and for what is not shown."""
+        try:
+            facts = handle.get_attributes()
+            if not facts.override_redirect or facts.map_state != X.IsViewable or facts.win_class != X.InputOutput:
+                return None
+            # The frames that the window manager puts around windows are its own affair.
+            if any(child.get_wm_state() is not None for child in handle.query_tree().children):
+                return None
+            shape = handle.get_geometry()
+            pids = self._cardinals(handle, "_NET_WM_PID")
+        except (error.BadWindow, error.BadDrawable, error.BadMatch):
+            return None
+        if shape.width < 4 or shape.height < 4:
+            return None
+        pid = pids[0] if pids else None
+        return Layer(int(shape.x), int(shape.y), int(shape.width), int(shape.height), pid, "", popup=True)
 
     def focused_pid(self) -> int | None:
         """Return the process of the focused window; None where there is none or it does not say."""
