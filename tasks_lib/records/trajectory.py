@@ -47,8 +47,8 @@ class Mark(Record):
     id: int = Field(ge=1, description="the number drawn beside it")
     role: Text = Field(description="as the accessibility tree names it; text, box or icon where it was detected")
     text: Text = ""
-    x: int = Field(ge=0, description="left edge, pixels of the screen")
-    y: int = Field(ge=0, description="top edge, pixels of the screen")
+    x: int = Field(ge=0, description="left edge on the screen, pixels")
+    y: int = Field(ge=0, description="top edge on the screen, pixels")
     width: int = Field(ge=1, description="pixels")
     height: int = Field(ge=1, description="pixels")
 

@@ -43,8 +43,8 @@ class AccessibleElement(_Told):
     role: Text = Field(description="in the words of AT-SPI, such as push button")
     name: Text = ""
     text: Text = Field(default="", description="what stands in a field")
-    x: int = Field(description="left edge, pixels of the screen")
-    y: int = Field(description="top edge, pixels of the screen")
+    x: int = Field(description="left edge on the screen, pixels")
+    y: int = Field(description="top edge on the screen, pixels")
     width: int = Field(ge=0, description="pixels")
     height: int = Field(ge=0, description="pixels")
     window: Text = Field(default="", description="the window that it belongs to")
