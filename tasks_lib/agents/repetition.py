@@ -39,11 +39,10 @@ class Repetition:
         """
         self._deeds.append((screen, deed))
         deeds = list(self._deeds)
-        for circle in range(1, LONGEST_CIRCLE + 1):
-            if repeats := _rounds(deeds, circle):
-                self.repeats, self.circle = repeats, circle
-                return
-        self.repeats = self.circle = 0
+        rounds = {circle: _rounds(deeds, circle) for circle in range(1, LONGEST_CIRCLE + 1)}
+        # In "xaa xaa xaa" the "aa" is a circle as well, but not the one that goes on.
+        circle = max(rounds, key=lambda length: (rounds[length], -length))
+        self.repeats, self.circle = (rounds[circle], circle) if rounds[circle] else (0, 0)
 
     def notice(self) -> str:
         """Return what the agent is to be told; empty where it does something new."""

@@ -4,8 +4,10 @@ import io
 import struct
 import zlib
 
+import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -109,3 +111,59 @@ BOMB = (
 def test_what_is_no_whole_picture_is_refused(data):
     with pytest.raises(ValueError, match="picture"):
         fit_picture(data, ImageSettings(max_long_edge=64))
+
+
+# What models are known to be shown, beside what their settings make of a screen.
+SHOWN = ((1456, 816), (1366, 768), (1024, 640), (1280, 720), (1568, 882), (1092, 1092), (768, 480), (2000, 1250))
+SCREENS = ((1440, 900), (1920, 1080), (1280, 800), (2560, 1440), (1080, 1920), (640, 480))
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("shown", SHOWN)
+def test_every_pixel_of_a_screen_maps_back_within_half_a_shown_pixel(shown, screen):
+    for axis in (0, 1):
+        small, large = shown[axis], screen[axis]
+        for pixel in range(large):
+            # The shown pixel that its middle falls into.
+            seen = (2 * pixel + 1) * small // (2 * large)
+            back = to_screen(*((seen, 0) if axis == 0 else (0, seen)), shown, screen)[axis]
+            # Half a shown pixel, and the half that a whole pixel of the screen may be off.
+            assert abs(back - pixel) <= 0.5 * large / small + 0.5
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("shown", SHOWN)
+def test_places_keep_their_order_and_edges_stay_inside(shown, screen):
+    for axis in (0, 1):
+        mapped = [to_screen(*((n, 0) if axis == 0 else (0, n)), shown, screen)[axis] for n in range(shown[axis])]
+        assert mapped == sorted(mapped)
+        assert 0 <= mapped[0] <= screen[axis] / shown[axis]
+        assert screen[axis] - 1 - screen[axis] / shown[axis] <= mapped[-1] <= screen[axis] - 1
+        last = to_screen(shown[0] - 0.001, shown[1] - 0.001, shown, screen)
+        assert last == (screen[0] - 1, screen[1] - 1)
+
+
+IMAGES = st.builds(
+    ImageSettings, max_long_edge=st.sampled_from([768, 1024, 1366, 1456, 1568, None]), multiple_of=st.integers(1, 32)
+)
+
+
+@hypothesis_settings(max_examples=12)
+@given(st.sampled_from(SCREENS[:3]), IMAGES, st.floats(0, 1), st.floats(0, 1))
+def test_a_dot_is_where_a_model_sees_it(screen, image, across, down):
+    """The whole way: a real picture, made smaller, looked at, and its place mapped back."""
+    place = round(across * (screen[0] - 9)) + 4, round(down * (screen[1] - 9)) + 4
+    picture = Image.new("L", screen)
+    picture.paste(255, (place[0] - 2, place[1] - 2, place[0] + 3, place[1] + 3))
+    out = io.BytesIO()
+    picture.save(out, "PNG")
+    seen = fit_picture(out.getvalue(), image)
+    with Image.open(io.BytesIO(seen.data)) as found:
+        light = np.asarray(found.convert("L"), dtype=float)
+    light[light < 32] = 0
+    rows, columns = np.nonzero(light)
+    weights = light[rows, columns]
+    middle = (columns @ weights / weights.sum(), rows @ weights / weights.sum())
+    back = to_screen(*middle, (seen.width, seen.height), screen)
+    for got, wanted, small, large in zip(back, place, (seen.width, seen.height), screen, strict=True):
+        assert abs(got - wanted) <= 0.5 * large / small + 0.5
