@@ -21,13 +21,22 @@ from tasks_lib.records.machine import (
     Provision,
     SetupRecord,
 )
-from tasks_lib.records.outcome import Outcome, Phase, Verb, VoidReason
+from tasks_lib.records.outcome import FailureClass, Outcome, Phase, Verb, VoidReason
 from tasks_lib.records.run import (
     AgentRow,
     EpisodeResult,
     EpisodeSpec,
     RunManifest,
     RunSummary,
+)
+from tasks_lib.records.spending import (
+    Account,
+    ExchangeRecord,
+    KeptReply,
+    Purse,
+    Reservation,
+    Spending,
+    SpendingLimit,
 )
 from tasks_lib.records.task import (
     Artifact,
@@ -64,10 +73,13 @@ from tasks_lib.records.verdict import CriterionRecord, HandoffRecord, Verdict, V
 # Every document that stands alone on disk; the schemas in docs/schemas/ are made from this list.
 DOCUMENTS: tuple[type[Document], ...] = (
     Evidence,
+    ExchangeRecord,
     HandoffRecord,
     Initialise,
+    KeptReply,
     Lease,
     Provision,
+    Purse,
     RunManifest,
     RunSummary,
     Step,
@@ -78,6 +90,7 @@ DOCUMENTS: tuple[type[Document], ...] = (
 
 __all__ = [
     "DOCUMENTS",
+    "Account",
     "ActionRecord",
     "AgentRow",
     "Artifact",
@@ -94,11 +107,14 @@ __all__ = [
     "EpisodeResult",
     "EpisodeSpec",
     "Evidence",
+    "FailureClass",
+    "ExchangeRecord",
     "GetterCall",
     "HandoffRecord",
     "Initialise",
     "InputFile",
     "Json",
+    "KeptReply",
     "Keys",
     "Launch",
     "Lease",
@@ -112,11 +128,15 @@ __all__ = [
     "Phase",
     "PlacedFile",
     "Provision",
+    "Purse",
     "Record",
+    "Reservation",
     "RunManifest",
     "RunSummary",
     "SetupRecord",
     "SetupStep",
+    "Spending",
+    "SpendingLimit",
     "Stage",
     "Step",
     "Task",

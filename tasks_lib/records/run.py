@@ -10,6 +10,7 @@ from tasks_lib.records._document import Document, JsonValue, MaybeFloat, Record,
 from tasks_lib.records.identifiers import EpisodeId, RunId, Sha256, Slug
 from tasks_lib.records.machine import MachineSettings
 from tasks_lib.records.outcome import Outcome, VoidReason
+from tasks_lib.records.spending import Account
 from tasks_lib.records.task import Modality
 
 
@@ -105,3 +106,4 @@ class RunSummary(Document):
     done: int = Field(ge=0)
     void: int = Field(ge=0)
     pending: int = Field(ge=0)
+    accounts: tuple[Account, ...] = Field(default=(), description="budgets of the run and of its night, what is spent")

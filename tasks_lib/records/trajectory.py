@@ -66,6 +66,7 @@ class Usage(Record):
     cached_tokens: int | None = Field(default=None, ge=0)
     cache_write_tokens: int | None = Field(default=None, ge=0)
     cost: MaybeFloat = Field(default=None, description="US dollars")
+    from_cache: bool = Field(default=False, description="the reply was kept from an earlier request: nothing was paid")
 
 
 class Decision(StrEnum):

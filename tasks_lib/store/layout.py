@@ -18,6 +18,7 @@ _NAMES: dict[str, TypeAdapter[str]] = {
     "run id": TypeAdapter(RunId),
     "episode id": TypeAdapter(EpisodeId),
     "stage": TypeAdapter(Slug),
+    "night": TypeAdapter(RunId),
     "tuning": TypeAdapter(RunId),
     "experiment": TypeAdapter(RunId),
 }
@@ -42,6 +43,16 @@ def folder_name(kind: str, value: str) -> str:
 def runs(store: Store) -> list[str]:
     """Return the ids of all runs in a store, sorted."""
     return store.children("runs")
+
+
+def night_purse(night: str) -> str:
+    """Return where the purse lies that the runs of a night share."""
+    return f"nights/{folder_name('night', night)}.purse.json"
+
+
+def kept_reply(digest: str) -> str:
+    """Return where the reply to a request of that digest is kept."""
+    return f"replies/{digest[:2]}/{digest[2:]}.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +80,11 @@ class StageFolder:
     def evidence(self) -> str:
         """``evidence.json``."""
         return f"{self.path}/evidence.json"
+
+    @property
+    def exchanges(self) -> str:
+        """``requests.jsonl``, what models were asked and what came back, one try a line; the pictures are blobs."""
+        return f"{self.path}/requests.jsonl"
 
     def requests(self, endpoint: str) -> str:
         """``requests.<endpoint>.jsonl``, what the stage's database of that name was asked, one request a line."""
@@ -199,6 +215,11 @@ class RunFolder:
     def summary(self) -> str:
         """``summary.json``."""
         return f"{self.path}/summary.json"
+
+    @property
+    def purse(self) -> str:
+        """``purse.json``, what the run has spent at models, where it has a budget."""
+        return f"{self.path}/purse.json"
 
     @property
     def report(self) -> str:

@@ -59,9 +59,9 @@ def new_owner() -> str:
     return f"{_host()}:{os.getpid()}:{_started(os.getpid())}:{secrets.token_hex(8)}"
 
 
-def _owner_is_dead(lease: Lease) -> bool:
-    """Whether the owner was a process of this very host that has ended."""
-    host, _, process = lease.owner.partition(":")
+def owner_has_died(owner: str) -> bool:
+    """Whether an owner, named by `new_owner`, was a process of this very host that has ended."""
+    host, _, process = owner.partition(":")
     parts = process.split(":")
     known = len(parts) == 3 and parts[0].isdecimal() and parts[1].isdecimal()
     return known and host == _host() and "/" in host and _started(int(parts[0])) != int(parts[1])
@@ -69,7 +69,7 @@ def _owner_is_dead(lease: Lease) -> bool:
 
 def is_free(lease: Lease, at: datetime) -> bool:
     """Whether a lease binds nobody: released, past its expiry, or its owner's process has died on this host."""
-    return lease.released is not None or lease.expires <= at or _owner_is_dead(lease)
+    return lease.released is not None or lease.expires <= at or owner_has_died(lease.owner)
 
 
 class HeldLease:
