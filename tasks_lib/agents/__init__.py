@@ -7,7 +7,7 @@ from tasks_lib.agents.guess import GuessAgent
 from tasks_lib.agents.llm import LlmAgent, ScriptedLlmAgent
 from tasks_lib.agents.loop import play
 from tasks_lib.agents.parsing import ParsedReply, Script, parse_reply, reply_problems
-from tasks_lib.agents.prompts import system_prompt, user_prompt
+from tasks_lib.agents.prompts import state_prompt, system_prompt, task_prompt
 from tasks_lib.agents.protocol import Agent, Brief, Reply, Turn, View
 from tasks_lib.agents.random_agent import RandomAgent
 from tasks_lib.agents.registry import AGENTS, MODEL_AGENTS, make_agent
@@ -51,7 +51,8 @@ __all__ = [
     "play",
     "read_actions",
     "reply_problems",
+    "state_prompt",
     "stuck_reason",
     "system_prompt",
-    "user_prompt",
+    "task_prompt",
 ]

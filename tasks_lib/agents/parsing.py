@@ -92,6 +92,14 @@ def parse_reply(text: str, modality: Modality) -> ParsedReply:
         for block in blocks
         if not block.closed
     ]
+    # What a native tool call that must not be done is written as: the reply does nothing, also when it is played again.
+    refused = [
+        line
+        for block in blocks
+        if block.language == "refused"
+        for line in (block.body.strip() or "refused").split("\n")
+    ]
+    problems += [*refused[:5], "nothing of the reply was done"] if refused else []
     memory = next(
         (block.body[:LONGEST_MEMORY] for block in blocks if block.language == "memory" and block.closed), None
     )

@@ -1,121 +1,135 @@
-"""The words that a model is asked with; they are made from the `View` alone."""
+"""The words that a model is asked with; they are made from the `View` and the settings alone."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from tasks_lib.agents._wording import (
+    ACTIONS,
+    BLIND,
+    CODE,
+    PLACES,
+    RENDERED,
+    ROLES,
+    VARIANTS,
+    VEUSZ,
+)
 from tasks_lib.agents._work import cut
 from tasks_lib.agents.actions import CALLS, describe
-from tasks_lib.agents.protocol import Turn, View
-from tasks_lib.records import Modality
+from tasks_lib.agents.figure_templates import template_for
+from tasks_lib.agents.protocol import Brief, Turn, View
+from tasks_lib.agents.settings import AgentSettings
+from tasks_lib.records import Mark, Modality, WindowState
 from tasks_lib.sandbox import middle
 
 LONGEST_BLOCK = 2_000
 LONGEST_OLD_FEEDBACK = 500
 LONGEST_CLIPBOARD = 500
 MOST_WINDOWS = 30
-
-_FORMAT = """\
-Answer in fenced blocks. Text outside them is not acted on.
-
-{blocks}
-```decision
-one word: DONE when the task is finished and you have checked it, FAIL when it cannot be done, WAIT to let a program \
-work on; such a word overrides the other blocks of the reply, so give it in a reply of its own
-```
-
-```memory
-optional: notes that you will see again in the next step; they replace the notes before
-```
-
-A reply without a block that can be done costs a step. Only DONE and FAIL end the work."""
-
-_ACTIONS = """\
-```python
-computer.mouse.move_abs(412, 96)
-computer.mouse.single_click()
-```
-Each line is one call from this list, with plain numbers and quoted texts as arguments. There are no variables, \
-imports, loops or expressions. The whole block is checked before any of it is done; one bad line and nothing is done.
-
-{calls}
-
-Coordinates are pixels of the screenshot that you are shown ({width} x {height}), counted from its top left corner.
-"""
-
-_CODE = """\
-```python
-# a whole Python 3 script
-```
-The script is written to a file and run in the work folder. You are told its return code and the ends of its output. \
-Every script starts afresh: variables do not live on, files do. A return code of 0 does not end the work.
-"""
-
-_VEUSZ = """\
-```veusz
-# a whole Veusz document script: Add('page'), To(...), Set(...), ImportFileCSV(...)
-```
-The script makes the document anew: Veusz runs it in the work folder, keeps it as {name}.vsz and exports {name}.pdf \
-and {name}.png. You are told its messages and shown the figure. Alternatively, but not in the same reply, work on the \
-open windows:
-
-"""
-
-_ROLE = {
-    Modality.GUI: "You operate desktop programs of materials science through mouse and keyboard.",
-    Modality.CODE: "You solve problems of materials science by writing Python scripts.",
-    Modality.FIGURE: "You make scientific figures with the plotting program Veusz, by script or through its windows.",
-}
+LONGEST_MARKS = 6_000
+_DEFAULTS = AgentSettings()
 
 
-def system_prompt(view: View, shown: tuple[int, int]) -> str:
-    """Say who the model is, what it can do and how it answers.
+def system_prompt(view: View, shown: tuple[int, int] | None, settings: AgentSettings = _DEFAULTS) -> str:
+    """Say who the model is, what it can do and how it answers; the same for every step of a stage.
 
     Parameters
     ----------
     view : View
         Its modality and screen decide.
-    shown : tuple of int
-        Size of the picture that the model is shown, pixels.
+    shown : tuple of int or None
+        Size of the picture that the model is shown, pixels; None where it is shown none.
+    settings : AgentSettings
+        Form of the replies, variant, marks.
     """
     modality = view.brief.modality
-    # Calls that need numbered marks are not offered: the screenshot that is shown has none.
-    offered = {kind: call for kind, call in CALLS.items() if "id" not in call.parameters}
-    calls = "\n".join(f"{describe(kind)}: {call.what}" for kind, call in offered.items())
-    actions = _ACTIONS.format(calls=calls, width=shown[0], height=shown[1])
-    figure = _VEUSZ.format(name=view.brief.figure_name) + actions
-    blocks = {Modality.GUI: actions, Modality.CODE: _CODE, Modality.FIGURE: figure}[modality]
-    return f"{_ROLE[modality]}\n\n{_FORMAT.format(blocks=blocks)}"
+    variant = VARIANTS[settings.prompt]
+    native = settings.replies == "tools"
+    work = []
+    if modality is Modality.CODE and not native:
+        work.append(CODE)
+    if modality is Modality.FIGURE:
+        seen = " and shown the figure" if shown else ", not shown the figure"
+        work.append(("" if native else VEUSZ) + RENDERED.format(name=view.brief.figure_name, shown=seen))
+    if modality is not Modality.CODE:
+        if not native:
+            work.append(ACTIONS.format(calls=_calls(explained=variant.explained, marks=settings.marks != "none")))
+        width, height = shown or (view.observation.width, view.observation.height)
+        work.append((PLACES if shown else BLIND).format(width=width, height=height))
+    answer = (variant.tools if native else variant.blocks).format(work="\n".join(work))
+    return "\n\n".join(part for part in (ROLES[modality], answer.strip(), variant.rules) if part)
 
 
-def user_prompt(view: View, *, hints: bool = True) -> str:
-    """Say what is to be done and how things stand.
+def _calls(*, explained: bool, marks: bool) -> str:
+    # Calls that need numbered marks are offered where there are marks.
+    offered = {kind: call for kind, call in CALLS.items() if marks or "id" not in call.parameters}
+    return "\n".join(
+        f"{describe(kind)}: {call.what}" if explained else describe(kind) for kind, call in offered.items()
+    )
+
+
+def task_prompt(brief: Brief, settings: AgentSettings = _DEFAULTS) -> str:
+    """Say what is to be done; the same for every step of a stage, and never left out of a request.
 
     Parameters
     ----------
-    view : View
-        What the agent knows.
-    hints : bool
-        Whether the stage's hints are told.
+    brief : Brief
+        The stage.
+    settings : AgentSettings
+        How much help is given.
     """
-    brief = view.brief
     parts = [f"# Task\n{brief.instruction}"]
-    if hints and brief.hints:
+    if settings.hints and brief.hints:
         parts.append("# Hints\n" + "\n".join(f"- {hint}" for hint in brief.hints))
+    if settings.help == "template+hints" and brief.modality is Modality.FIGURE:
+        parts.append(
+            "# Template\nA script for a figure of this kind, to start from. Names in capitals are to be replaced, and "
+            f"what the task does not ask for is to be left out.\n```veusz\n{template_for(brief).rstrip()}\n```"
+        )
     if brief.inputs:
         parts.append("# Files at the start\n" + "\n".join(f"- {path}" for path in brief.inputs))
     parts.append("# Files to leave behind\n" + "\n".join(f"- {path}: {what}" for path, what in brief.deliverables))
     if brief.endpoints:
         parts.append("# Services\n" + "\n".join(map(_service, brief.endpoints)))
-    parts.append(f"# Budget\nstep {view.step}, {_left(view)}")
-    if view.screenshot is not None:
-        parts.append(_screen(view))
-    if view.figure is not None:
-        parts.append("# Figure\nThe last picture is the figure as Veusz rendered it; it is not part of the screen.")
-    if view.history:
-        parts.append("# Your last blocks\n" + "\n\n".join(map(_turn, view.history)))
-    if view.feedback:
-        parts.append(f"# What came of your last reply\n{view.feedback}")
-    if view.unchanged:
-        parts.append("# Notice\nThe screen looks exactly as before your last reply.")
+    return "\n\n".join(parts)
+
+
+def state_prompt(
+    view: View,
+    shown: tuple[int, int] | None,
+    settings: AgentSettings = _DEFAULTS,
+    *,
+    pictures: Sequence[str] = (),
+    history: Sequence[Turn] = (),
+) -> str:
+    """Say how things stand.
+
+    Parameters
+    ----------
+    view : View
+        What the agent knows.
+    shown : tuple of int or None
+        Size of the picture that the model is shown, pixels; None where it is shown none.
+    settings : AgentSettings
+    pictures : sequence of str
+        What the pictures of the message show, in their order.
+    history : sequence of Turn
+        Earlier steps to be told again.
+    """
+    parts = [f"# Budget\nstep {view.step}, {_left(view)}"]
+    if view.brief.modality is not Modality.CODE and view.observation.width:
+        parts.append(_screen(view, blind=shown is None))
+    if view.marks and settings.marks != "none":
+        parts.append(_marks(view, shown, settings))
+    if view.figure is not None and shown is None:
+        parts.append("# Figure\nVeusz rendered the figure of your last script.")
+    if len(pictures) > 1:
+        parts.append("# Pictures\n" + "\n".join(f"{n}. {what}" for n, what in enumerate(pictures, start=1)))
+    if history:
+        parts.append("# Your last blocks\n" + "\n\n".join(map(_turn, history)))
+    notices = (*(("The screen looks exactly as before your last reply.",) if view.unchanged else ()), *view.notices)
+    if notices:
+        parts.append("# Notice\n" + "\n".join(notices))
     if view.memory:
         parts.append(f"# Your notes\n{view.memory}")
     parts.append("Give the next reply.")
@@ -139,13 +153,43 @@ def _left(view: View) -> str:
     return f"left: {', '.join(words)}"
 
 
-def _screen(view: View) -> str:
+def _screen(view: View, *, blind: bool) -> str:
     seen = view.observation
     front = next((window.title for window in seen.windows if window.focused), "none")
     lines = [f"window in front: {front}", "windows:"]
-    lines += [f"- {window.title} (id {window.id})" for window in seen.windows[:MOST_WINDOWS]] or ["- none"]
+    shown = seen.windows[:MOST_WINDOWS]
+    lines += [f"- {window.title} (id {window.id}{_place(window) if blind else ''})" for window in shown] or ["- none"]
     lines.append(f"clipboard: {cut(seen.clipboard, LONGEST_CLIPBOARD) or 'empty'}")
     return "# Screen\n" + "\n".join(lines)
+
+
+def _place(window: WindowState) -> str:
+    return f", from ({window.x}, {window.y}), {window.width} x {window.height} pixels"
+
+
+def _marks(view: View, shown: tuple[int, int] | None, settings: AgentSettings) -> str:
+    """List the marks; their places are told where the numbers are not seen, or can be clicked at by pixel."""
+    screen = (view.observation.width, view.observation.height)
+    scale = (shown[0] / screen[0], shown[1] / screen[1]) if shown and all(screen) else (1.0, 1.0)
+    lines: list[str] = []
+    size = 0
+    for mark in view.marks:
+        line = _mark(mark, scale)
+        size += len(line) + 1
+        if size > LONGEST_MARKS:
+            lines.append(f"… and {len(view.marks) - len(lines)} more")
+            break
+        lines.append(line)
+    call = "mouse_move_id" if settings.replies == "tools" else "computer.mouse.move_id"
+    return f"# Marks\nNumber, role, text and box (left, top, width, height); {call} goes to the middle of one.\n" + (
+        "\n".join(lines)
+    )
+
+
+def _mark(mark: Mark, scale: tuple[float, float]) -> str:
+    left, top, width, height = (round(value * factor) for value, factor in zip(mark.box, (*scale, *scale), strict=True))
+    text = f' "{cut(" ".join(mark.text.split()), 80)}"' if mark.text.strip() else ""
+    return f"- {mark.id} {mark.role}{text} ({left}, {top}, {width}, {height})"
 
 
 def _turn(turn: Turn) -> str:

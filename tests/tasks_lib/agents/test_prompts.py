@@ -2,11 +2,23 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 
 import pytest
 
-from tasks_lib.agents import CALLS, Brief, ScriptedLlmAgent, TranscriptAgent, Turn, View, system_prompt, user_prompt
-from tasks_lib.agents.prompts import LONGEST_BLOCK
+from tasks_lib.agents import (
+    CALLS,
+    AgentSettings,
+    Brief,
+    ScriptedLlmAgent,
+    TranscriptAgent,
+    Turn,
+    View,
+    state_prompt,
+    system_prompt,
+    task_prompt,
+)
+from tasks_lib.agents.prompts import LONGEST_BLOCK, LONGEST_MARKS
 from tasks_lib.records import (
     Criterion,
     Deliverable,
@@ -14,6 +26,7 @@ from tasks_lib.records import (
     Ending,
     GetterCall,
     InputFile,
+    Mark,
     MetricCall,
     Modality,
     NearMiss,
@@ -36,63 +49,117 @@ def view(brief=BRIEF, **changes):
     return View(brief=brief, step=2, steps_left=4, seconds_left=99.6, **changes)
 
 
+BARE = AgentSettings(help="bare")
+SCREEN = (1440, 900)
+
+
 def test_the_task_comes_first_and_hints_can_be_denied():
-    told, denied = user_prompt(view()), user_prompt(view(), hints=False)
+    told, denied = task_prompt(BRIEF), task_prompt(BRIEF, BARE)
     assert told.startswith("# Task\nFit the C 1s peak.")
-    for text in ("c1s.xy", "c1s.peaks: peak table", "materials-project", "step 2, left: 4 replies, 100 s"):
+    for text in ("c1s.xy", "c1s.peaks: peak table", "materials-project"):
         assert text in told
         assert text in denied
     assert "below Fit" in told
     assert "below Fit" not in denied
+    assert "step 2, left: 4 replies, 100 s" in state_prompt(view(), SCREEN)
 
 
 def test_a_database_is_told_by_the_names_of_its_variables():
     brief = Brief(Modality.CODE, "Count it.", deliverables=(("a.json", "n"),), endpoints=("mp", "oqmd"))
-    text = user_prompt(view(brief), hints=False)
+    text = task_prompt(brief, BARE)
     assert "- Materials Project API: its address is in the scripts' environment, MP_API_ENDPOINT, MP_API_KEY" in text
     assert "- OQMD REST API: its address is in the scripts' environment, oqmd_url" in text
 
 
 def test_what_is_missing_is_not_spoken_of():
-    bare = user_prompt(view(Brief(Modality.CODE, "Compute it.", deliverables=(("a.json", "number"),))))
-    for heading in ("# Hints", "# Files at", "# Services", "# Screen", "# Your", "# What came", "# Notice", "# Figure"):
+    brief = Brief(Modality.CODE, "Compute it.", deliverables=(("a.json", "number"),))
+    bare = task_prompt(brief) + state_prompt(view(brief), None)
+    for heading in ("# Hints", "# Template", "# Files at", "# Services", "# Screen", "# Marks", "# Your", "# Notice"):
         assert heading not in bare
+    assert "# Pictures" not in bare
+    assert "# Figure" not in bare
+
+
+WINDOWS = (
+    WindowState(id=7, title="Fityk", x=10, y=30, width=900, height=600, focused=True),
+    WindowState(id=8, title="Open", x=0, y=0, width=9, height=9),
+)
+MARKS = (
+    Mark(id=1, role="button", text="Fit\n now", x=100, y=50, width=40, height=20),
+    Mark(id=2, role="icon", x=1400, y=880, width=40, height=20),
+)
 
 
 def test_the_state_of_things_is_told():
-    windows = (
-        WindowState(id=7, title="Fityk", x=0, y=0, width=9, height=9, focused=True),
-        WindowState(id=8, title="Open", x=0, y=0, width=9, height=9),
-    )
-    text = user_prompt(
+    text = state_prompt(
         view(
             screenshot=b"png",
             figure=b"png",
-            observation=Observation(width=1440, height=900, windows=windows, clipboard="y" * 600),
+            observation=Observation(width=1440, height=900, windows=WINDOWS, clipboard="y" * 600),
             unchanged=True,
-            feedback="line 1: bad",
+            notices=("You go round in circles.",),
             memory="baseline is set",
             tokens_left=500,
-            history=(Turn(1, "x" * 3000, "came"),),
-        )
+        ),
+        SCREEN,
+        pictures=["the screen now", "the figure as Veusz rendered it"],
+        history=(Turn(1, "x" * 3000, "came"),),
     )
     for part in (
         "window in front: Fityk",
-        "- Open (id 8)",
+        "- Open (id 8)\n",
         "clipboard: " + "y" * 500 + " [… 100 characters more]",
-        "exactly as before",
-        "line 1: bad",
+        "# Notice\nThe screen looks exactly as before your last reply.\nYou go round in circles.",
         "baseline is set",
         "500 tokens",
-        "x" * LONGEST_BLOCK + " [… 1000 characters more]",
-        "as Veusz rendered it",
+        "x" * LONGEST_BLOCK + " [… 1000 characters more]\n-> came",
+        "# Pictures\n1. the screen now\n2. the figure as Veusz rendered it\n",
     ):
         assert part in text
 
 
+def test_a_model_without_pictures_is_told_in_words_where_things_are():
+    seen = view(
+        screenshot=b"png",
+        figure=b"png",
+        observation=Observation(width=1440, height=900, windows=WINDOWS, clipboard="C 1s"),
+        marks=MARKS,
+    )
+    settings = AgentSettings(marks="accessibility")
+    text = state_prompt(seen, None, settings)
+    for part in (
+        "- Fityk (id 7, from (10, 30), 900 x 600 pixels)",
+        "clipboard: C 1s",
+        '- 1 button "Fit now" (100, 50, 40, 20)',
+        "- 2 icon (1400, 880, 40, 20)",
+        "Veusz rendered the figure",
+    ):
+        assert part in text
+    system = system_prompt(seen, None, settings)
+    assert "You are shown no pictures." in system
+    assert "screenshot that you are shown" not in system
+    assert "pixels of the screen (1440 x 900)" in system
+
+
+def test_boxes_of_marks_are_pixels_of_the_picture_that_is_shown():
+    seen = view(screenshot=b"png", observation=Observation(width=1440, height=900), marks=MARKS)
+    assert '- 1 button "Fit now" (50, 25, 20, 10)' in state_prompt(seen, (720, 450), AgentSettings(marks="detected"))
+    assert "# Marks" not in state_prompt(seen, (720, 450))
+
+
+def test_the_list_of_marks_has_an_end():
+    marks = tuple(Mark(id=n, role="cell", text="t" * 60, x=1, y=1, width=9, height=9) for n in range(1, 400))
+    text = state_prompt(view(marks=marks), None, AgentSettings(marks="detected"))
+    assert len(text) < LONGEST_MARKS + 600
+    listed = text.count(" cell ")
+    assert f"… and {399 - listed} more" in text
+
+
 @pytest.mark.parametrize("modality", [Modality.GUI, Modality.CODE, Modality.FIGURE])
 def test_the_system_prompt_tells_the_interface_of_its_modality(modality):
-    text = system_prompt(view(dataclasses.replace(BRIEF, modality=modality)), (1456, 816))
+    text = system_prompt(
+        view(dataclasses.replace(BRIEF, modality=modality)), None if modality is Modality.CODE else (1456, 816)
+    )
     for word in ("DONE", "FAIL", "WAIT", "```decision", "```memory"):
         assert word in text
     operates = modality is not Modality.CODE
@@ -100,6 +167,42 @@ def test_the_system_prompt_tells_the_interface_of_its_modality(modality):
     assert all((f"computer.{kind}(" in text) is (operates and kind not in marks) for kind in CALLS)
     assert ("1456 x 816" in text) is operates
     assert ("```veusz" in text) is (modality is Modality.FIGURE)
+
+
+MODALITIES = [Modality.GUI, Modality.CODE, Modality.FIGURE]
+
+
+@pytest.mark.parametrize("modality", MODALITIES)
+def test_marks_are_offered_where_there_are_marks(modality):
+    seen = view(dataclasses.replace(BRIEF, modality=modality))
+    offered = "computer.mouse.move_id(id)" in system_prompt(seen, SCREEN, AgentSettings(marks="accessibility"))
+    assert offered is (modality is not Modality.CODE)
+    assert "move_id" not in system_prompt(seen, SCREEN)
+
+
+@pytest.mark.parametrize("modality", MODALITIES)
+def test_who_calls_tools_is_not_told_of_blocks(modality):
+    seen = view(dataclasses.replace(BRIEF, modality=modality))
+    for prompt in ("plain", "careful", "short"):
+        text = system_prompt(seen, SCREEN, AgentSettings(replies="tools", prompt=prompt))
+        assert "```" not in text
+        assert "computer." not in text
+        assert "tools" in text
+
+
+@pytest.mark.parametrize("modality", MODALITIES)
+def test_every_variant_says_how_to_answer_in_its_own_length(modality):
+    seen = view(dataclasses.replace(BRIEF, modality=modality))
+    sizes = {
+        prompt: len(system_prompt(seen, SCREEN, AgentSettings(prompt=prompt)))
+        for prompt in ("plain", "careful", "short")
+    }
+    assert sizes["short"] < sizes["plain"] < sizes["careful"]
+    for prompt, replies in itertools.product(sizes, ("blocks", "tools")):
+        text = system_prompt(seen, SCREEN, AgentSettings(prompt=prompt, replies=replies))
+        assert "{" not in text
+        for word in ("done", "fail", "wait") if replies == "tools" else ("DONE", "FAIL", "WAIT", "```memory"):
+            assert word in text
 
 
 @pytest.mark.parametrize(
