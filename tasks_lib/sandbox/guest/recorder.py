@@ -61,6 +61,7 @@ class Recorder:
         self._frame_count = 0
         self._motion: dict[str, Any] | None = None
         self._fault = ""
+        self._latest = 0.0
         self._stop = threading.Event()
         self._context = self._control.record_create_context(0, [record.AllClients], [_WANTED])
         self._control.sync()
@@ -125,7 +126,8 @@ class Recorder:
             event, rest = _FIELD.parse_binary_value(rest, self._data.display, None, None)
             # The server's clock is this one in whole milliseconds of 32 bits.
             age = (int(arrived * 1000) - int(event.time)) & 0xFFFF_FFFF
-            when = arrived - (age / 1000 if age < 10_000 else 0.0)
+            # A millisecond is long enough for a press and its release, so the later of two may look like the earlier.
+            when = self._latest = max(self._latest, arrived - (age / 1000 if age < 10_000 else 0.0))
             found: dict[str, Any] = {"time": when, "x": int(event.root_x), "y": int(event.root_y)}
             if event.type == X.MotionNotify:
                 with self._lock:

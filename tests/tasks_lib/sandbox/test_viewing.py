@@ -69,6 +69,8 @@ def test_what_a_person_does_is_told_in_the_actions_of_agents(served, computer, p
     me.press("alt", "left")
     me.click(700, 300, button=2)
     events = events_until(computer, lambda found: any(event.button == 2 and not event.down for event in found))
+    # In the order in which it happened, also where the X server's milliseconds cannot tell two events apart.
+    assert [event.time for event in events] == sorted(event.time for event in events)
     gestures, notes = gestures_of(events)
     assert [(g.kind, g.x, g.y, g.to, g.text, g.count) for g in gestures] == [
         ("click", 100, 200, None, "", 1),
