@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -42,6 +42,9 @@ _ROLES = {
     "tree item": "list item",
 }
 _HIGHEST_FIELD = 80  # pixels
+# Roles of widgets whose inside a program may paint itself, and how large such a place is at least, pixels.
+_PAINTED = frozenset({"canvas", "drawing area", "filler", "image", "unknown"})
+_LEAST_PAINTED = 24
 
 
 @dataclass(slots=True)
@@ -51,8 +54,8 @@ class Marker:
     Attributes
     ----------
     source : {"accessibility", "detected"}
-        Where marks come from. A window whose program serves no accessibility tree is looked at as if it was
-        ``detected``, so that a model is not blind to it.
+        Where marks come from. Where a program serves no accessibility tree, or paints what the tree does not know of,
+        elements are detected all the same, so that a model is not blind there.
     computer : Computer
         The machine.
     read_text : ReadText
@@ -83,18 +86,25 @@ class Marker:
         return self._marks, self._marked
 
     def _elements(self, png: bytes, seen: Observation) -> list[Element]:
-        served: list[Element] = []
-        if self.source == "accessibility":
-            served = list(_pointed_at(self.computer.accessible().elements))
-            dark = [window for window in map(_window, seen.windows) if not any(map(window.holds, served))]
-            if served and not dark:
-                return served
-        found = detect(read_screen(png), self.read_text(png, None))
-        if served:
-            # A pop-up of a dark window may stick out of it; over a served window the tree knows better.
-            lit = [window for window in map(_window, seen.windows) if window not in dark]
-            found = [element for element in found if not any(window.holds(element) for window in lit)]
+        if self.source == "detected":
+            return self._detected(png)
+        tree = self.computer.accessible().elements
+        served = list(_pointed_at(tree))
+        blind = list(_blind(tree, served))
+        windows = [_window(window) for window in seen.windows]
+        lit = [window for window in windows if any(map(window.holds, served))]
+        if lit and len(lit) == len(windows) and not blind:
+            return served
+        # Over a window that is served the tree knows better, but for what the program paints itself.
+        found = [
+            element
+            for element in self._detected(png)
+            if any(part.holds(element) for part in blind) or not any(window.holds(element) for window in lit)
+        ]
         return [*served, *found]
+
+    def _detected(self, png: bytes) -> list[Element]:
+        return detect(read_screen(png), self.read_text(png, None))
 
 
 def marker_for(
@@ -121,6 +131,14 @@ def _pointed_at(found: Iterable[AccessibleElement]) -> Iterator[Element]:
         # A text higher than a few lines is a page, a console, a drawing.
         if role is not None and (role != "field" or one.height <= _HIGHEST_FIELD):
             yield Element(role, one.name or one.text, one.x, one.y, one.width, one.height)
+
+
+def _blind(found: Sequence[AccessibleElement], served: Sequence[Element]) -> Iterator[Element]:
+    """Return the places that a program paints itself and says nothing of."""
+    for one in found:
+        part = Element(one.role, one.name, one.x, one.y, one.width, one.height)
+        if one.role in _PAINTED and min(one.width, one.height) >= _LEAST_PAINTED and not any(map(part.holds, served)):
+            yield part
 
 
 def _window(window: WindowState) -> Element:

@@ -43,6 +43,17 @@ class VoidReason(StrEnum):
     INTERNAL = "internal"
 
 
+class FailureClass(StrEnum):
+    """What kind of failure a FAIL was; ``docs/failure-classes.md`` has the rules."""
+
+    REPETITION = "repetition"
+    GROUNDING = "grounding"
+    DEADLOCK = "deadlock"
+    PREMATURE_TERMINATION = "premature termination"
+    OUT_OF_BUDGET = "out of budget"
+    DOMAIN_KNOWLEDGE = "domain knowledge"
+
+
 class Verb(StrEnum):
     """What the error-policy table says to do with an exception."""
 

@@ -23,8 +23,20 @@ _BUS = DBusAddress("/org/freedesktop/DBus", "org.freedesktop.DBus", "org.freedes
 _LAUNCHER = DBusAddress("/org/a11y/bus", "org.a11y.Bus", "org.a11y.Bus")
 _STATUS = ("org.a11y.Bus", "/org/a11y/bus")
 _REGISTRY = ("org.a11y.atspi.Registry", "/org/a11y/atspi/accessible/root")
-# Bits of the state set.
-_SHOWING, _MANAGES_DESCENDANTS = 25, 31
+_SHOWING = 25  # bit of the state set
+# What menus and open lists consist of; anything else at such a place is below them.
+_IN_POPUPS = frozenset(
+    {
+        "check menu item",
+        "list item",
+        "menu",
+        "menu item",
+        "radio menu item",
+        "table cell",
+        "tearoff menu item",
+        "tree item",
+    }
+)
 # Roles whose text is no name.
 _WRITTEN = frozenset({"text", "entry", "spin button", "combo box"})
 _LONGEST_TEXT = 80
@@ -98,7 +110,9 @@ class Accessibility:
         self._lock = threading.Lock()
 
     def enable(self) -> None:
-        """Start the bus and say that the tree is wanted: some programs serve none otherwise.
+        """Start the bus and its registry and say that the tree is wanted, all before any program starts.
+
+        A Qt program that finds the registry not yet there serves no tree for as long as it runs.
 
         Raises
         ------
@@ -124,6 +138,11 @@ class Accessibility:
             reply = session.send_and_get_reply(wanted, timeout=_START_SECONDS)
         if reply.header.message_type is MessageType.error:
             raise SilentBusError(str(reply.body[0] if reply.body else "it refuses to start"))
+        with self._lock:
+            self._connection = self._connect()
+            registry = self._connection.send_and_get_reply(_call(_REGISTRY, "GetChildren"), timeout=_START_SECONDS)
+        if registry.header.message_type is MessageType.error:
+            raise SilentBusError(str(registry.body[0] if registry.body else "its registry does not start"))
 
     def read(self, layers: Sequence[Layer]) -> tuple[list[Element], str]:
         """Return what is to be seen of the tree, and why that is not all of it; empty where it is.
@@ -152,7 +171,7 @@ class Accessibility:
             if not nodes:
                 return found, bus.problem
             level, nodes = nodes, []
-            for node, element, children in bus.look(level, top=depth <= 1):
+            for node, element, children in bus.look(level, depth):
                 if element is not None:
                     found.append(element)
                 nodes += [replace(node, reference=child) for child in children]
@@ -188,15 +207,15 @@ class _Bus:
             if pid is not None:
                 yield _Node(root, int(pid[0]))
 
-    def look(self, nodes: Sequence[_Node], *, top: bool) -> Iterator[tuple[_Node, Element | None, list[Reference]]]:
-        """Return element and children of every node that is to be seen; a program itself counts as such."""
+    def look(self, nodes: Sequence[_Node], depth: int) -> Iterator[tuple[_Node, Element | None, list[Reference]]]:
+        """Return element and children of every node that is to be seen; at depth 0 are programs, at 1 windows."""
         states = self._ask([_call(node.reference, "GetState") for node in nodes])
         seen = [
-            (node, _bit(state, _MANAGES_DESCENDANTS))
+            node
             for node, state in zip(nodes, states, strict=True)
-            if state is not None and (top or _bit(state, _SHOWING))
+            if state is not None and (depth == 0 or _bit(state, _SHOWING))
         ]
-        refs = [node.reference for node, _ in seen]
+        refs = [node.reference for node in seen]
         roles = self._ask([_call(ref, "GetRoleName") for ref in refs])
         names = self._ask([Properties(_address(ref, _ACCESSIBLE)).get("Name") for ref in refs])
         boxes = self._ask(
@@ -205,10 +224,10 @@ class _Bus:
         children = self._ask([_call(ref, "GetChildren") for ref in refs])
         written = [n for n, role in enumerate(roles) if role is not None and role[0] in _WRITTEN]
         texts = dict(zip(written, self._ask([_text_call(refs[n]) for n in written]), strict=True))
-        for number, (node, _) in enumerate(seen):
+        for number, node in enumerate(seen):
             role = str((roles[number] or ["unknown"])[0])
             name = str((names[number] or [("s", "")])[0][1])
-            if role in {"frame", "dialog", "window", "alert", "file chooser", "color chooser"} and not node.window:
+            if depth == 1:
                 node = replace(node, window=name)
             below = [(str(bus), str(path)) for bus, path in (children[number] or [[]])[0]][:_MOST_CHILDREN]
             box = boxes[number]
@@ -252,13 +271,15 @@ class _Bus:
 
 
 def _covered(element: Element, layers: Sequence[Layer]) -> bool:
-    """Whether another window than the element's own is uppermost at its middle."""
+    """Whether something else than the element's own window is uppermost at its middle."""
     x, y = element.x + element.width // 2, element.y + element.height // 2
     for layer in layers:
         if layer.x <= x < layer.x + layer.width and layer.y <= y < layer.y + layer.height:
             if layer.pid is not None and layer.pid != element.pid:
                 return True
-            return not layer.popup and bool(element.window) and layer.title != element.window
+            if layer.popup:
+                return element.role not in _IN_POPUPS
+            return bool(element.window) and layer.title != element.window
     return True
 
 
