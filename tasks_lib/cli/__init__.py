@@ -12,6 +12,7 @@ from tasks_lib.cli.afm_experiments import experiment
 from tasks_lib.cli.auditing import evaluator_audit
 from tasks_lib.cli.console import Exit, lenient_streams, say
 from tasks_lib.cli.databases import databases_app
+from tasks_lib.cli.desk import run_desk
 from tasks_lib.cli.doctor import doctor
 from tasks_lib.cli.environments import environments_app
 from tasks_lib.cli.explaining import explain
@@ -24,6 +25,8 @@ from tasks_lib.cli.run import retry, run
 from tasks_lib.cli.serving import serve
 from tasks_lib.cli.targets import targets_app
 from tasks_lib.cli.tasks import lint_tasks, tasks_app
+from tasks_lib.cli.toolserver import mcp_app
+from tasks_lib.episodes.human import seated
 
 app = typer.Typer(
     name="matassay",
@@ -43,9 +46,11 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
+    context: typer.Context,
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
 ) -> None:
     """Run and judge AI agents on materials-science work."""
+    context.with_resource(seated(run_desk))
 
 
 app.command()(run)
@@ -66,6 +71,7 @@ app.add_typer(databases_app, name="databases")
 afm_app.command("experiment")(experiment)
 app.add_typer(afm_app, name="afm")
 app.add_typer(environments_app, name="environments")
+app.add_typer(mcp_app, name="mcp")
 app.command()(doctor)
 
 

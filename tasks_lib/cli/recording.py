@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import select as waiting
 import shlex
-import sys
 import tempfile
-import termios
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +12,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from tasks_lib.cli.console import Exit, err, explained, out, print_json, say
+from tasks_lib.cli.console import Exit, explained, out, print_json, say
+from tasks_lib.cli.desk import TerminalDesk
 from tasks_lib.cli.options import JsonOption, StoreOption, TaskdefsOption, open_store, select, taskdefs_root
 from tasks_lib.cli.settings import load_settings
 from tasks_lib.episodes import build_environments, load_work, open_run
@@ -31,7 +28,6 @@ from tasks_lib.taskdefs import LoadedTask, write_target
 _DRAFTS = Path("artifacts") / "drafts"
 _SCREENS = "screens"
 _TARGETS = Path("targets") / "draft"
-_POLL = 0.3  # s between two looks at what the person did
 
 
 def record(
@@ -72,7 +68,7 @@ def record(
         manifest = recording_manifest(loaded, chosen.digest, machine, hints=hints)
         place = folder if folder is not None else _DRAFTS / loaded.id
         files = {stage.id: place / _name(loaded, stage) for stage in recorded_stages(loaded)}
-        desk = _Desk(until_file)
+        desk = TerminalDesk(until_file)
         problems = provider(machine.provider).problems(desktop=True) + viewing_problems()
         _check(place, files, force=force, problems=problems)
         target = open_store(store, settings)
@@ -89,44 +85,6 @@ def record(
         raise typer.Exit(Exit.INTERRUPTED)
     passed = recording.verdict is not None and recording.verdict.earned == recording.verdict.points
     raise typer.Exit(Exit.DONE if passed else Exit.VOID_OR_UNPROVED)
-
-
-class _Desk:
-    """The terminal of the one who records; see `tasks_lib.episodes.recording.Desk`."""
-
-    def __init__(self, until_file: Path | None) -> None:
-        if until_file is None and not sys.stdin.isatty():
-            msg = "there is no terminal to press Enter in: give --until-file FILE, and make that file when you are done"
-            raise ConfigurationError(msg)
-        if until_file is not None and until_file.exists():
-            msg = f"{until_file} is there already, so the recording would end at once: remove it, or name another"
-            raise ConfigurationError(msg)
-        self._until_file = until_file
-        self._pause = threading.Event()
-
-    def begin(self, stage: Stage, url: str) -> None:
-        """Say what is to be done, where, and how to end."""
-        end = "press Enter here" if self._until_file is None else f"make the file {self._until_file}"
-        say(f"stage {stage.id}: {stage.instruction.strip()}")
-        say("the desktop is at")
-        err.print(f"  {url}", markup=False, soft_wrap=True)  # an address that is cut in two leads nowhere
-        say(f"for one browser of this machine. When you are done, {end}; Ctrl-C gives up.")
-        if self._until_file is None:
-            termios.tcflush(sys.stdin, termios.TCIFLUSH)  # an Enter from before ends nothing
-
-    def is_done(self) -> bool:
-        """Wait a moment for Enter, or for the file."""
-        if self._until_file is not None:
-            self._pause.wait(_POLL)
-            return self._until_file.exists()
-        ready, _, _ = waiting.select([sys.stdin], [], [], _POLL)
-        if ready:
-            sys.stdin.readline()
-        return bool(ready)
-
-    def tell(self, text: str) -> None:
-        """Print a remark."""
-        say(text)
 
 
 def _name(loaded: LoadedTask, stage: Stage) -> str:

@@ -8,10 +8,12 @@ from __future__ import annotations
 import hashlib
 import mimetypes
 import time
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from tasks_lib.agents import play
+from tasks_lib.agents import Agent, play
+from tasks_lib.episodes.plan import HUMAN
 from tasks_lib.episodes.players import agent_for
 from tasks_lib.episodes.progress import tell
 from tasks_lib.episodes.services import ServedMachine, Services
@@ -157,19 +159,47 @@ def _set_up(computer: Computer, step: SetupStep) -> SetupRecord:
     return SetupRecord(step=text, seconds=time.monotonic() - started, detail=detail)
 
 
-def act(work: EpisodeWork, attempt: AttemptFolder, stage: Stage, machine: Machine) -> Ending:
-    """Let the agent work until it ends or a budget is spent; every step is in the store before the next begins."""
+def act(
+    work: EpisodeWork,
+    attempt: AttemptFolder,
+    stage: Stage,
+    machine: Machine,
+    *,
+    player: Agent | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    on_step: Callable[[Step], None] = lambda _: None,
+) -> Ending:
+    """Let the agent work until it ends or a budget is spent; every step is in the store before the next begins.
+
+    Parameters
+    ----------
+    work, attempt, stage, machine
+        What is played, where it is kept, and on what.
+    player : Agent, optional
+        In the place of the agent that the spec names; it is closed in the end.
+    clock : callable
+        Seconds, for the budget.
+    on_step : callable
+        Gets each step after it is in the store.
+    """
+    if player is None and work.spec.agent == HUMAN:
+        from tasks_lib.episodes import human  # it needs the phases of this module
+
+        return human.act(work, attempt, stage, machine)
     path = attempt.stage(stage.id).trajectory
 
     def record(step: Step) -> None:
         work.store.append_line(path, step.to_line())
+        on_step(step)
         tell("step", work.run_id, work.spec.id, attempt=attempt.number, stage=stage.id, step=step.index)
 
     # The key of a database is the stage's own, and still no text for a model or a report.
     hide = Redactor.from_environment() | Redactor.from_environment(machine.variables)
     put_blob = work.store.put_blob
-    with closing(agent_for(work, stage)) as agent:
-        ending = play(agent, machine.computer, stage, stage.budget, on_step=record, put_blob=put_blob, redactor=hide)
+    with closing(player if player is not None else agent_for(work, stage)) as agent:
+        ending = play(
+            agent, machine.computer, stage, stage.budget, record, put_blob=put_blob, redactor=hide, clock=clock
+        )
     if isinstance(machine, ServedMachine):
         machine.check()
     return ending
@@ -177,7 +207,13 @@ def act(work: EpisodeWork, attempt: AttemptFolder, stage: Stage, machine: Machin
 
 def collect(work: EpisodeWork, attempt: AttemptFolder, stage: Stage, machine: Machine, ending: Ending) -> Evidence:
     """Gather the files of the work folder, the windows and the final frame; write ``evidence.json``."""
-    computer = machine.computer
+    evidence = gather(work, attempt, stage, machine.computer, ending)
+    work.store.write_document(attempt.stage(stage.id).evidence, evidence)
+    return evidence
+
+
+def gather(work: EpisodeWork, attempt: AttemptFolder, stage: Stage, computer: Computer, ending: Ending) -> Evidence:
+    """Return what `collect` would write now; files and the frame are in the store, the evidence is not."""
     wanted = [entry.path for entry in stage.deliverables]
     entries = {entry.path: entry for entry in computer.list_files()}
     taken, refused = _choose(entries, wanted)
@@ -197,7 +233,7 @@ def collect(work: EpisodeWork, attempt: AttemptFolder, stage: Stage, machine: Ma
             refused.append(f"{path} has {len(data)} bytes, the cap is {_LARGEST_FILE}")
             continue
         files.append(CollectedFile(path=path, blob=work.store.put_blob(data, _media_type(path))))
-    evidence = Evidence(
+    return Evidence(
         stage=stage.id,
         ending=ending,
         steps=len(work.store.read_lines(attempt.stage(stage.id).trajectory, Step)),
@@ -207,8 +243,6 @@ def collect(work: EpisodeWork, attempt: AttemptFolder, stage: Stage, machine: Ma
         final=_final_sight(work, stage, computer),
         collected=now(),
     )
-    work.store.write_document(attempt.stage(stage.id).evidence, evidence)
-    return evidence
 
 
 def _choose(entries: dict[str, FileEntry], wanted: list[str]) -> tuple[list[str], list[str]]:

@@ -6,51 +6,21 @@ import asyncio
 import tempfile
 import threading
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from pathlib import Path
-from typing import Protocol
 
-from tasks_lib.agents import parse_reply
-from tasks_lib.agents.recording import DONE, Draft, DraftStep, Frames, draft_of
+from tasks_lib.agents.recording import Draft
 from tasks_lib.episodes import live
 from tasks_lib.episodes.attempts import check_room
 from tasks_lib.episodes.driver import EpisodeVoidError, drive, plain_phases
 from tasks_lib.episodes.needs import needs_of
 from tasks_lib.episodes.plan import PERSON, Player, episodes_for, make_manifest
+from tasks_lib.episodes.sitting import Desk, Sitting
 from tasks_lib.episodes.work import EpisodeWork
-from tasks_lib.records import (
-    ActionRecord,
-    Decision,
-    Ending,
-    MachineSettings,
-    Modality,
-    Observation,
-    RunManifest,
-    Stage,
-    Step,
-    Verdict,
-    VoidRecord,
-    clean_json,
-    now,
-)
+from tasks_lib.records import Ending, MachineSettings, Modality, RunManifest, Stage, Step, Verdict, VoidRecord
 from tasks_lib.records.errors import ConfigurationError, MachineLostError
-from tasks_lib.sandbox import Computer, Machine, RecordedEvent, RecordedFrame
-from tasks_lib.sandbox.viewing import ScreenServer
+from tasks_lib.sandbox import Machine
 from tasks_lib.store import AttemptFolder
 from tasks_lib.taskdefs import LoadedTask
-
-
-class Desk(Protocol):
-    """What the one who asked for a recording does meanwhile."""
-
-    def begin(self, stage: Stage, url: str) -> None:
-        """Tell the person that the desktop is there."""
-
-    def is_done(self) -> bool:
-        """Wait for a moment, and say whether the person has finished the stage."""
-
-    def tell(self, text: str) -> None:
-        """Pass a remark on."""
 
 
 @dataclass
@@ -161,100 +131,28 @@ class _Person:
             raise
 
     def _play(self, work: EpisodeWork, attempt: AttemptFolder, stage: Stage, machine: Machine) -> Ending:
-        computer = machine.computer
         folder = self._folder / stage.id
         folder.mkdir()
-        taken = _Taken(computer, folder)
-        computer.settle()
-        computer.start_recording()
+        sitting = Sitting(work, stage, machine.computer, folder)
         try:
-            with ScreenServer(computer.open_screen, self._desk.tell) as server:
-                self._desk.begin(stage, server.url)
-                while not self._stop.is_set() and not self._desk.is_done():
-                    taken.fetch()
-            taken.fetch_last()
+            sitting.watch(self._desk, until=self._stop.is_set)
         except MachineLostError:
             self._desk.tell("the machine is lost; what was done until then is drafted")
-            self._draft(work, stage, taken)
+            self._draft(sitting, stage)
             raise
-        for step in self._draft(work, stage, taken):
+        for step in self._draft(sitting, stage):
             work.store.append_line(attempt.stage(stage.id).trajectory, step.to_line())
         return Ending.DONE
 
-    def _draft(self, work: EpisodeWork, stage: Stage, taken: _Taken) -> list[Step]:
-        """Draft the oracle; return the steps as a trajectory keeps them, each screen stored once."""
-        if not taken.frames:
+    def _draft(self, sitting: Sitting, stage: Stage) -> list[Step]:
+        """Draft the oracle; return the steps as a trajectory keeps them."""
+        draft = sitting.draft(taken=sum(len(draft.targets) for draft in self._recording.drafts.values()))
+        if draft is None:
             return []
-        frames = Frames(taken.frames, taken.png)
-        cut = sum(len(draft.targets) for draft in self._recording.drafts.values())
-        draft = draft_of(taken.events, frames, work.taskdefs, taken=cut)
-        if taken.fault:
-            draft = replace(draft, notes=(*draft.notes, taken.fault))
-        if len(draft.steps) + 1 > stage.budget.steps:
-            note = f"{len(draft.steps) + 1} steps, the stage's budget has {stage.budget.steps}"
-            draft = replace(draft, notes=(*draft.notes, note))
         self._recording.drafts[stage.id] = draft
-        size = frames.pixels(frames.all[0]).shape[1::-1]
-        steps = []
-        last = DraftStep("", (), (), frames.all[-1], taken.now)
-        for index, step in enumerate((*draft.steps, last), start=1):
-            png = taken.png(step.frame.number)
-            if step is not last:
-                self._recording.screens[stage.id, index] = png
-            reply = step.reply(named=False) if step is not last else DONE
-            parsed = parse_reply(reply, stage.modality)
-            steps.append(
-                Step(
-                    index=index,
-                    started=now() - timedelta(seconds=max(0.0, taken.now - step.began)),
-                    observation=Observation(
-                        screenshot=work.store.put_blob(png, "image/png"),
-                        width=size[0],
-                        height=size[1],
-                        windows=step.frame.windows,
-                    ),
-                    reply=reply,
-                    decision=parsed.decision if step is not last else Decision.DONE,
-                    actions=tuple(
-                        ActionRecord(
-                            text=action.text, kind=action.kind, arguments=clean_json(action.arguments), ok=True
-                        )
-                        for action in parsed.actions
-                    ),
-                )
-            )
-        return steps
+        for index, png in enumerate(sitting.screens(draft), start=1):
+            self._recording.screens[stage.id, index] = png
+        return sitting.steps(draft)
 
 
-class _Taken:
-    """What was fetched of a recording; its screens lie in a folder, one file each."""
-
-    def __init__(self, computer: Computer, folder: Path) -> None:
-        self._computer = computer
-        self._folder = folder
-        self.events: list[RecordedEvent] = []
-        self.frames: list[RecordedFrame] = []
-        self.fault = ""
-        self.now = 0.0
-
-    def fetch(self) -> None:
-        """Fetch what is new, so that a machine that is lost takes little along."""
-        news = self._computer.recording_news(len(self.events), len(self.frames))
-        for frame in news.frames:
-            self._file(frame.number).write_bytes(self._computer.recorded_frame(frame.number))
-            self.frames.append(frame)
-        self.events += news.events
-        self.fault, self.now = news.fault or self.fault, news.now
-
-    def fetch_last(self) -> None:
-        """Wait until the screen is still, end the recording and fetch the rest."""
-        self._computer.settle()
-        self._computer.stop_recording()
-        self.fetch()
-
-    def png(self, number: int) -> bytes:
-        """Return a screen."""
-        return self._file(number).read_bytes()
-
-    def _file(self, number: int) -> Path:
-        return self._folder / f"{number}.png"
+__all__ = ["Desk", "Recording", "record_episode", "recorded_stages", "recording_manifest"]

@@ -9,8 +9,9 @@ from pathlib import Path
 from tasks_lib.agents import AGENTS, MODEL_AGENTS
 from tasks_lib.databases.upstreams import Upstreams
 from tasks_lib.episodes.database_plan import databases_for
+from tasks_lib.episodes.human import check_human
 from tasks_lib.episodes.needs import asks_a_database, needs_of
-from tasks_lib.episodes.plan import PERSON, Player, episodes_for, make_manifest, unreadable_episodes
+from tasks_lib.episodes.plan import HUMAN, OUTSIDE, PERSON, Player, episodes_for, make_manifest, unreadable_episodes
 from tasks_lib.models import load_models
 from tasks_lib.records import EpisodeSpec, Json, MachineSettings, RunManifest
 from tasks_lib.records.errors import ConfigurationError
@@ -101,6 +102,8 @@ def manifest_for(choice: Selection, root: Path, *, run_id: str | None, command: 
     agents = choice.agents or (("llm",) if choice.models else benchmark.agents if benchmark else ("oracle",))
     trials = choice.trials or (benchmark.trials if benchmark else 1)
     players = _players(agents, choice.models, choice.models_file)
+    if HUMAN in agents:
+        check_human(tasks.tasks)
     databases = databases_for(tasks.tasks, choice.upstreams, live=choice.live, faults=choice.faults)
     return make_manifest(
         name or "all",
@@ -136,16 +139,21 @@ def check_hints(manifest: RunManifest, hints: bool | None) -> None:
 
 
 def check_played_by_agents(manifest: RunManifest) -> None:
-    """Refuse to go on with a recording: what is missing of it no agent can play.
+    """Refuse to go on with what no agent can play: a recording, or an episode of another program's.
 
     Raises
     ------
     ConfigurationError
-        If a person plays in the run.
+        If a person is recorded in the run, or its replies come from outside.
     """
     tasks = sorted({spec.task_id for spec in manifest.episodes if spec.agent == PERSON})
     if tasks:
         msg = f"run {manifest.run_id!r} is a recording of a person: record anew, `matassay record {tasks[0]}`"
+        raise ConfigurationError(msg)
+    outside = next((spec for spec in manifest.episodes if spec.agent in OUTSIDE), None)
+    if outside is not None:
+        anew = OUTSIDE[outside.agent].format(task=outside.task_id)
+        msg = f"run {manifest.run_id!r} was played by another program ({outside.agent}): {anew}"
         raise ConfigurationError(msg)
 
 
@@ -176,8 +184,8 @@ def _players(agents: Sequence[str], models: Sequence[str], models_file: Path | N
             raise ConfigurationError(msg)
     players: list[Player] = []
     for agent in agents:
-        if agent not in AGENTS:
-            msg = f"no agent {agent!r}; there are {', '.join(sorted(AGENTS))}"
+        if agent not in AGENTS and agent != HUMAN:
+            msg = f"no agent {agent!r}; there are {', '.join(sorted([*AGENTS, HUMAN]))}"
             raise ConfigurationError(msg)
         player = Player(agent)
         if agent not in MODEL_AGENTS:

@@ -19,6 +19,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tasks_lib.cli import app, recording
+from tasks_lib.cli.desk import TerminalDesk
 from tasks_lib.episodes import open_run
 from tasks_lib.episodes.recording import recording_manifest
 from tasks_lib.records import MachineSettings
@@ -246,7 +247,7 @@ def test_an_enter_from_before_a_stage_does_not_end_it(root, monkeypatch):
     terminal, inside = pty.openpty()
     with os.fdopen(terminal, "wb", buffering=0) as keyboard, os.fdopen(inside, encoding="utf-8") as stdin:
         monkeypatch.setattr(sys, "stdin", stdin)
-        desk = recording._Desk(None)
+        desk = TerminalDesk()
         keyboard.write(b"\n\n")
         desk.begin(load_task(root / SUITE).task.stages[0], "http://127.0.0.1:1/")
         assert not desk.is_done()
