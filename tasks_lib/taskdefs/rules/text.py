@@ -29,12 +29,14 @@ def _told(task: Task) -> Iterator[tuple[str, str, tuple[str | int, ...]]]:
         yield stage.id, stage.instruction, (*at, "instruction")
         for number, hint in enumerate(stage.hints):
             yield stage.id, hint, (*at, "hints", number)
+        for item in stage.deliverables:
+            yield stage.id, item.what, (*at, "deliverables", item.path)
 
 
 # A wanted number is leaked where the same number (within the tolerance) stands in a text, a wanted text where it
 # stands there as a whole word. Whole numbers below 10 and texts below 3 characters are too common to count. Where
 # the task gives the value on purpose ("set the axis from 280 to 292 eV"), the criterion says ``given: true``.
-@rule("answer-leaked", "The instruction and the hints do not tell what the agent is to find out.")
+@rule("answer-leaked", "The instruction, hints and words on deliverables do not tell what the agent is to find out.")
 def _answer_leaked(_folder: TaskFolder, task: Task, _known: Known) -> Iterator[Broken]:
     for index, criterion in enumerate(task.criteria):
         if criterion.given:
@@ -61,18 +63,18 @@ def _tells(text: str, leaf: str | float, criterion: Criterion) -> bool:
     return any(abs(number - leaf) <= room for number in found)
 
 
-@rule("hint-names-check", "A hint helps with the work and says nothing of how it is judged.")
+@rule("hint-names-check", "Hints and the words on deliverables say nothing of how the work is judged.")
 def _hint_names_check(_folder: TaskFolder, task: Task, _known: Known) -> Iterator[Broken]:
     ids = [criterion.id for criterion in task.criteria if "-" in criterion.id]
-    for stage_index, stage in enumerate(task.stages):
-        for number, hint in enumerate(stage.hints):
-            named = next((name for name in ids if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", hint)), None)
-            word = _CHECK_WORDS.search(hint)
-            if named or word:
-                value = f"hint {number + 1} names {named or (word.group() if word else '')!r}"
-                yield Broken(
-                    value, "say what to do in the program instead", (*stage_at(task, stage_index), "hints", number)
-                )
+    for _, text, at in _told(task):
+        if at[-1] == "instruction":
+            continue
+        named = next((name for name in ids if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)), None)
+        word = _CHECK_WORDS.search(text)
+        if named or word:
+            where = f"hint {at[-1] + 1}" if isinstance(at[-1], int) else f"what {at[-1]} holds"
+            value = f"{where} names {named or (word.group() if word else '')!r}"
+            yield Broken(value, "say what to do in the program instead", at)
 
 
 @rule("host-path", "No instruction, hint or transcript names an absolute path of some machine.")

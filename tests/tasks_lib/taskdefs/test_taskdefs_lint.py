@@ -221,6 +221,12 @@ class TestLeaks:
         rewrite(good, "with G the metric tensor.", "with G the metric tensor. It is −29.791.")
         assert [finding.rule for finding in check(good)] == ["answer-leaked"]
 
+    def test_the_words_on_a_deliverable_are_told_too(self, good):
+        rewrite(good, "volume.json: the volume of the cell", "volume.json: the volume of the cell, 29.791 Å³")
+        (finding,) = check(good)
+        assert finding.rule == "answer-leaked"
+        assert finding.value.endswith("stands in deliverables.volume.json")
+
     def test_given_values_are_no_leak(self, good):
         rewrite(good, "with G the metric tensor.", "with G the metric tensor. It is 29.791.")
         rewrite(good, "  - id: cell-volume\n", "  - id: cell-volume\n    given: true\n")
@@ -244,6 +250,14 @@ class TestLeaks:
         rewrite(good, "{getter: json, path: volume.json, pointer: /volume}", "{getter: json, path: volume.json}")
         rewrite(good, "with G the metric tensor.", "with G the metric tensor, all 22 of them.")
         assert check(good) == []
+
+
+@pytest.mark.parametrize("words", ["what cell-volume wants", "as the evaluator reads it"])
+def test_the_words_on_a_deliverable_say_nothing_of_checks(good, words):
+    rewrite(good, "volume.json: the volume of the cell", f"volume.json: {words}")
+    (finding,) = check(good)
+    assert finding.rule == "hint-names-check"
+    assert finding.value.startswith("what volume.json holds names ")
 
 
 class TestTolerances:
