@@ -16,7 +16,9 @@ from tasks_lib.models.messages import (
 from tasks_lib.models.protocol import ChatModel, Completion, DeadlineError, Exchange, Gate
 from tasks_lib.models.redaction import Redactor
 from tasks_lib.models.retries import RetryPolicy
-from tasks_lib.models.scripted import Canned, ChatFace, Face, Fault, FaultKind, ScriptedEndpoint, ScriptedSession
+from tasks_lib.models.scripted import ScriptedEndpoint
+from tasks_lib.models.scripted_faces import ChatFace, Face
+from tasks_lib.models.scripted_replies import Canned, Fault, FaultKind, ScriptedSession
 from tasks_lib.models.settings import ImageSettings, ModelSettings, Prices, load_models
 
 __all__ = [

@@ -13,7 +13,7 @@ class OverdueError(Exception):
     """The call did not come back in time."""
 
 
-def within(seconds: float, call: Callable[[], T], abandon: Callable[[], None]) -> T:
+def within(seconds: float, call: Callable[[Callable[[T], None]], T], abandon: Callable[[], None]) -> T:
     """Run `call` in a thread of its own and wait no longer than `seconds` for it.
 
     A read time-out of a socket restarts with every byte, so that an endpoint which drips bytes would never reach it.
@@ -24,7 +24,8 @@ def within(seconds: float, call: Callable[[], T], abandon: Callable[[], None]) -
     seconds : float
         Limit, s.
     call : callable
-        What to run; what it raises is raised here.
+        What to run; what it raises is raised here. It may hand its result to the function that it is given and go on,
+        to tidy up while nobody waits.
     abandon : callable
         Called when the limit passed, to let the call know that nobody waits for it.
 
@@ -35,19 +36,23 @@ def within(seconds: float, call: Callable[[], T], abandon: Callable[[], None]) -
     """
     result: list[T] = []
     failure: list[BaseException] = []
+    ready = threading.Event()
+
+    def deliver(found: T) -> None:
+        result.append(found)
+        ready.set()
 
     def run() -> None:
         try:
-            result.append(call())
+            deliver(call(deliver))
         except BaseException as error:  # noqa: BLE001  # carried over to the waiting thread
             failure.append(error)
+            ready.set()
 
-    thread = threading.Thread(target=run, name="matassay-model-call", daemon=True)
-    thread.start()
-    thread.join(max(0.0, seconds))
-    if thread.is_alive():
+    threading.Thread(target=run, name="matassay-model-call", daemon=True).start()
+    if not ready.wait(max(0.0, seconds)):
         abandon()
         raise OverdueError
-    if failure:
-        raise failure[0]
-    return result[0]
+    if result:
+        return result[0]
+    raise failure[0]

@@ -3,45 +3,26 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
-from urllib.parse import quote, urlsplit
 
-import httpx
-
-from tasks_lib.models._deadline import OverdueError, within
-from tasks_lib.models.dialects import DIALECTS, BrokenReplyError, error_text, retry_delay
-from tasks_lib.models.messages import Message, ToolSpec
+from tasks_lib.models._failures import LOG, TryFailedError
+from tasks_lib.models._wire import Seen, Wire
+from tasks_lib.models.dialects import DIALECTS, ChatReply
+from tasks_lib.models.dialects.reply import one_line
+from tasks_lib.models.messages import ImagePart, Message, OpaquePart, Part, TextPart, ToolCallPart, ToolSpec
 from tasks_lib.models.protocol import Completion, DeadlineError, Exchange, Gate
 from tasks_lib.models.redaction import Redactor
-from tasks_lib.models.retries import RetryPolicy, retry_after_seconds
+from tasks_lib.models.retries import RetryPolicy
 from tasks_lib.models.settings import ImageSettings, ModelSettings
+from tasks_lib.records import now
 from tasks_lib.records.errors import ConfigurationError, EndpointError, TransientEndpointError
 
-# A reply of a chat model is some kilobytes; a longer body is a fault or an attack.
-LARGEST_BODY = 32 * 1024 * 1024
-_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-_TRANSIENT = frozenset({408, 409, 425, 429})
-_ADVICE = {
-    400: "check the model's settings (image size, seed, max_tokens, extra_body) against what the endpoint takes",
-    401: "set the variable of `api_key_env` to a valid key",
-    402: "the account has no credit left",
-    403: "the key may not use this model: check its rights",
-    404: "check `base_url` (what comes after it is added here), `provider` and `model`",
-    413: "the request is too large: lower `image.max_long_edge`",
-    422: "check the model's settings (image, seed, max_tokens, extra_body) against what the endpoint takes",
-    429: "wait, or lower the number of episodes at a time",
-}
-
-
-class _TransientError(Exception):
-    """A try failed in a way that passes; carries what to say, and how long the endpoint wants to be left alone."""
-
-    def __init__(self, why: str, advice: str, retry_after: float | None = None) -> None:
-        super().__init__(why)
-        self.why, self.advice, self.retry_after = why, advice, retry_after
+# Above this share of the caller's time, waiting at the gate makes running out of time no fault of the caller.
+_GATE_SHARE = 0.05
+_LONGEST_WHY = 500
 
 
 class HttpChat:
@@ -103,10 +84,7 @@ class HttpChat:
         self._sleep = sleep
         self._clock = clock
         self._redactor = Redactor.from_environment(found) | Redactor([key] if key else [])
-        self._dialect = DIALECTS[settings.provider]
-        self._url = settings.base_url + self._dialect.path.format(model=quote(settings.model, safe=""))
-        self._headers = self._dialect.headers_with(key)
-        self._client: httpx.Client | None = None
+        self._wire = Wire(settings, key, clock)
 
     @property
     def name(self) -> str:
@@ -123,115 +101,150 @@ class HttpChat:
     ) -> Completion:
         """Ask once, and again while the failure is one that passes; see `ChatModel.complete`."""
         started = self._clock()
-        body = self.request_body(messages)
-        attempt = 0
+        body = self.request_body(messages, tools)
+        attempt, waited = 0, 0.0
         while True:
             attempt += 1
-            tried = self._clock()
-            left = None if seconds is None else seconds - (self._clock() - started)
-            try:
-                raw = self._try_once(body, left, first=attempt == 1)
-                reply = self._dialect.read(raw)
-            except BrokenReplyError as error:
-                failure = _TransientError(f"broken reply: {error}", "see the log of the endpoint")
-            except _TransientError as error:
-                failure = error
-            else:
-                usage = reply.usage
-                if self._settings.price_per_million is not None:
-                    usage = usage.model_copy(update={"cost": self._settings.price_per_million.cost(usage)})
-                return Completion(
-                    text=self._redactor(reply.text),
-                    reasoning=self._redactor(reply.reasoning),
-                    usage=usage,
-                    finish_reason=reply.finish_reason,
-                    model=reply.model,
-                    seconds=self._clock() - started,
-                    attempts=attempt,
-                    lost=tried - started,
-                )
-            wait = self._retries.wait(attempt, failure.retry_after)
+            waited += self._enter(seconds, started)
+            sent = self._clock()
+            left = None if seconds is None else seconds - (sent - started)
+            # Time that went to failures and to the gate is no fault of the caller.
+            own = attempt == 1 and (seconds is None or waited <= _GATE_SHARE * seconds)
+            found = self._try_once(body, attempt, left, own=own)
+            if isinstance(found, ChatReply):
+                lost = waited if attempt == 1 else sent - started
+                return self._completion(found, attempts=attempt, seconds=self._clock() - started, lost=lost)
+            if found.of_caller:
+                raise DeadlineError(self._say(found.why, found.advice))
+            if not found.transient:
+                raise EndpointError(self._say(found.why, found.advice))
+            wait = self._retries.wait(attempt, found.retry_after)
             left = None if seconds is None else seconds - (self._clock() - started)
             if wait is None or (left is not None and wait >= left):
                 tries = f"after {attempt} {'try' if attempt == 1 else 'tries'}"
-                raise TransientEndpointError(self._say(f"{failure.why} {tries}", failure.advice))
+                raise TransientEndpointError(self._say(found.why, found.advice, tries))
             self._sleep(wait)
 
     def close(self) -> None:
         """Close the connections; a later call opens new ones."""
-        client, self._client = self._client, None
-        if client is not None:
-            client.close()
+        self._wire.close()
 
-    def request_body(self, messages: Sequence[Message]) -> dict[str, Any]:
-        """Return the JSON of a request."""
-        return self._dialect.write(messages, self._settings)
+    def request_body(self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()) -> dict[str, Any]:
+        """Return the JSON of a request.
 
-    def _try_once(self, body: dict[str, Any], left: float | None, *, first: bool) -> bytes:
+        Raises
+        ------
+        ConfigurationError
+            If there is a picture, and the model's settings say that it takes none.
+        """
+        if not self.image.enabled and any(isinstance(part, ImagePart) for one in messages for part in one.parts):
+            msg = (
+                f"model {self._name!r} is to be shown a picture, but `image.enabled` is false: play stages without "
+                "pictures with it, or set `image.enabled = true` if it takes them"
+            )
+            raise ConfigurationError(msg)
+        return DIALECTS[self._settings.provider].write(messages, self._settings, tools)
+
+    def _enter(self, seconds: float | None, started: float) -> float:
+        if self._gate is None:
+            return 0.0
+        try:
+            return self._gate.enter(None if seconds is None else seconds - (self._clock() - started))
+        except DeadlineError as error:
+            why = f"no place among the calls at a time came free in the time that was left ({error})"
+            advice = "lower the number of episodes at a time, or raise `max_concurrency`"
+            raise TransientEndpointError(self._say(why, advice)) from None
+
+    def _try_once(
+        self, body: Mapping[str, Any], attempt: int, left: float | None, *, own: bool
+    ) -> ChatReply | TryFailedError:
         limit = self._settings.read_seconds
         of_caller = left is not None and left < limit
         if left is not None and of_caller:
             limit = left
-        if limit <= 0:
-            if not first:
-                raise _TransientError("no time is left for another try", "see the log of the endpoint")
-            raise DeadlineError(self._say("no time is left to ask", "give the stage a larger budget in seconds"))
-        abandoned = threading.Event()
+        began, started = now(), self._clock()
+        found: ChatReply | TryFailedError | None = None
+        seen = Seen()
         try:
-            return within(limit, lambda: self._post(body, limit, abandoned), abandoned.set)
-        except (OverdueError, httpx.ReadTimeout) as error:
-            if of_caller and first:
-                why = f"no whole reply within the {limit:.3g} s that were left of the budget"
-                raise DeadlineError(self._say(why, "give the stage a larger budget in seconds")) from None
-            why = f"no whole reply within {limit:.3g} s ({type(error).__name__})"
-            raise _TransientError(why, "see whether it is overloaded, or raise `read_seconds`") from None
-        except httpx.ConnectError as error:
-            raise _TransientError(f"cannot connect ({error})", "start the server, or check `base_url`") from None
-        except httpx.TimeoutException as error:
-            raise _TransientError(f"{type(error).__name__}", "see whether the server is overloaded") from None
-        except httpx.DecodingError as error:
-            raise _TransientError(f"broken reply: {error}", "see the log of the endpoint") from None
-        except httpx.TransportError as error:
-            raise _TransientError(f"the connection was cut ({error})", "see the log of the endpoint") from None
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise EndpointError(self._say(f"{type(error).__name__}: {error}", "check `base_url`")) from None
+            if limit > 0:
+                found, seen = self._wire.ask(body, limit, of_caller=of_caller and own)
+            elif own:
+                found = TryFailedError(
+                    "no time is left to ask", "give the stage a larger budget in seconds", of_caller=True
+                )
+            else:
+                found = TryFailedError("no time is left for another try", LOG)
+        finally:
+            if self._gate is not None:
+                failure = found if isinstance(found, TryFailedError) else None
+                self._gate.leave(
+                    throttled=failure is not None and failure.throttled,
+                    retry_after=None if failure is None else failure.retry_after,
+                )
+        if self._on_exchange is not None and limit > 0:
+            self._on_exchange(
+                Exchange(
+                    dialect=self._settings.provider,
+                    url=self._wire.url,
+                    attempt=attempt,
+                    request=self._hide(body),
+                    status=seen.status,
+                    reply=self._redactor(seen.reply),
+                    error=self._redactor(found.why) if isinstance(found, TryFailedError) else "",
+                    seconds=self._clock() - started,
+                    started=began,
+                )
+            )
+        return found
 
-    def _post(self, body: dict[str, Any], limit: float, abandoned: threading.Event) -> bytes:
-        timeout = httpx.Timeout(limit, connect=min(limit, 10.0))
-        with self._open().stream("POST", self._url, json=body, headers=self._headers, timeout=timeout) as response:
-            chunks, size = [], 0
-            for chunk in response.iter_bytes():
-                size += len(chunk)
-                if abandoned.is_set():
-                    return b""
-                if size > LARGEST_BODY:
-                    why = f"a reply of more than {LARGEST_BODY // 2**20} MiB"
-                    raise EndpointError(self._say(why, "check that `base_url` is a chat endpoint"))
-                chunks.append(chunk)
-        raw = b"".join(chunks)
-        status = response.status_code
-        if response.is_success:
-            return raw
-        said, code = error_text(self._redactor(raw.decode("utf-8", "replace")).encode())
-        why = f"status {status} {response.reason_phrase}".rstrip() + (f" ({said})" if said else "")
-        if status == 429 and "insufficient_quota" in code:
-            raise EndpointError(self._say(why, _ADVICE[402]))
-        if status in _TRANSIENT or status >= 500:
-            advice = _ADVICE.get(status, "see the log of the endpoint")
-            asked = retry_after_seconds(response.headers.get("Retry-After"))
-            raise _TransientError(why, advice, retry_delay(raw) if asked is None else asked)
-        if response.is_redirect:
-            raise EndpointError(self._say(why, "redirects are not followed: put the final address into `base_url`"))
-        raise EndpointError(self._say(why, _ADVICE.get(status, "see the documentation of the endpoint")))
-
-    def _open(self) -> httpx.Client:
-        if self._client is None:
-            # A proxy of the environment must not be asked for an endpoint on this very host.
-            local = urlsplit(self._url).hostname in _LOOPBACK
-            self._client = httpx.Client(trust_env=not local, follow_redirects=False)
-        return self._client
-
-    def _say(self, why: str, advice: str) -> str:
-        return self._redactor(
-            f"model {self._name!r} ({self._settings.model} at {self._settings.base_url}): {why}: {advice}"
+    def _completion(self, reply: ChatReply, *, attempts: int, seconds: float, lost: float) -> Completion:
+        usage = reply.usage
+        if self._settings.price_per_million is not None:
+            usage = usage.model_copy(update={"cost": self._settings.price_per_million.cost(usage)})
+        parts = tuple(map(self._hide_in_part, reply.parts))
+        return Completion(
+            text=self._redactor(reply.text),
+            reasoning=self._redactor(reply.reasoning),
+            usage=usage,
+            finish_reason=reply.finish_reason and self._redactor(reply.finish_reason),
+            model=reply.model and self._redactor(reply.model),
+            seconds=seconds,
+            attempts=attempts,
+            lost=lost,
+            calls=tuple(part.call for part in parts if isinstance(part, ToolCallPart)),
+            turn=Message("assistant", parts),
+            refused=reply.refused,
         )
+
+    def _hide_in_part(self, part: Part) -> Part:
+        if isinstance(part, TextPart):
+            return TextPart(self._redactor(part.text))
+        if isinstance(part, OpaquePart):
+            return replace(part, data=self._hide(part.data))
+        if isinstance(part, ToolCallPart):
+            call = part.call
+            return ToolCallPart(
+                replace(
+                    call,
+                    id=self._redactor(call.id),
+                    name=self._redactor(call.name),
+                    raw=self._redactor(call.raw),
+                    arguments=None if call.arguments is None else self._hide(call.arguments),
+                    problem=self._redactor(call.problem),
+                )
+            )
+        return part
+
+    def _hide(self, value: Any) -> Any:
+        """Return JSON whose texts hold no secret."""
+        if isinstance(value, str):
+            return self._redactor(value)
+        if isinstance(value, Mapping):
+            return {self._redactor(str(key)): self._hide(inner) for key, inner in value.items()}
+        return [self._hide(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+    def _say(self, why: str, advice: str, tries: str = "") -> str:
+        """Return a message; what an endpoint said is cut only when secrets are out of it."""
+        told = one_line(self._redactor(why), _LONGEST_WHY) + (f" {tries}" if tries else "")
+        model = f"model {self._name!r} ({self._settings.model} at {self._settings.base_url})"
+        return self._redactor(f"{model}: {told}: {advice}")

@@ -56,7 +56,7 @@ class Completion:
     attempts: int = 1
     lost: float = 0.0
     calls: tuple[ToolCall, ...] = ()
-    turn: Message = Message("assistant", ())
+    turn: Message = field(default_factory=lambda: Message("assistant", ()))
     refused: bool = False
 
     def __post_init__(self) -> None:

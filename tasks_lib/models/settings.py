@@ -15,8 +15,8 @@ from tasks_lib.records.errors import ConfigurationError
 
 _OURS = frozenset(
     {
-        "messages", "model", "stream", "stream_options", "tools", "temperature", "seed", "max_tokens", "n", "input", "instructions",
-        "max_output_tokens", "system", "contents", "systemInstruction",
+        "messages", "model", "stream", "stream_options", "tools", "temperature", "seed", "max_tokens", "n", "input",
+        "instructions", "max_output_tokens", "system", "contents", "systemInstruction",
     }
 )  # fmt: skip
 # Some endpoints take no seed, and some no temperature above 1: better said here than by status 400 in the night.

@@ -260,7 +260,7 @@ def test_a_key_that_no_header_can_carry_is_refused_unseen():
 
 
 def test_a_body_without_end_is_refused(endpoint, monkeypatch):
-    monkeypatch.setattr("tasks_lib.models.client.LARGEST_BODY", 1000)
+    monkeypatch.setattr("tasks_lib.models._wire.LARGEST_BODY", 1000)
     chat, _ = client(endpoint.open(["x" * 5000]))
     with pytest.raises(EndpointError, match="more than 0 MiB"):
         chat.complete(ASK)

@@ -6,8 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks_lib.models.dialects.chat_completions import read_reply
-from tasks_lib.models.dialects.reply import BrokenReplyError, error_text, split_thought
+from tasks_lib.models.dialects import chat_completions
+from tasks_lib.models.dialects.reply import BrokenReplyError, error_text, parse_object, split_thought
+
+
+def read_reply(raw):
+    return chat_completions.read_reply(parse_object(raw))
 
 
 def body(message=None, **more):
