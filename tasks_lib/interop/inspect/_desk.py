@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,7 @@ from tasks_lib.episodes import (
     EpisodeVoidError,
     EpisodeWork,
     Player,
+    build_environments,
     drive,
     episodes_for,
     live,
@@ -30,6 +32,7 @@ from tasks_lib.sandbox import Machine
 from tasks_lib.store import AttemptFolder, Store
 from tasks_lib.taskdefs import LoadedTask
 
+_LOG = logging.getLogger(__name__)
 INSPECT = "inspect"
 """The player of episodes that Inspect asks for; `episodes.plan.OUTSIDE` says how such an episode is played again."""
 
@@ -71,6 +74,7 @@ class Desk:
             manifest = self._runs.get((model, epoch))
             if manifest is None:
                 manifest = self._runs[model, epoch] = open_run(self.store, self._manifest(model, epoch))
+                build_environments(manifest, self.root, _LOG.warning)
         identity = episode_id(task_id, Player(INSPECT, slug(model)).label, 1)
         return load_work(self.store, manifest.run_id, identity, self.root)
 
