@@ -32,6 +32,7 @@ class Seen:
 
     status: int | None = None
     reply: str = ""
+    streamed: bool = False
 
 
 class Wire:
@@ -137,7 +138,7 @@ class Wire:
         if not response.is_success:
             seen.reply = raw.decode("utf-8", "replace")
             raise failed_status(response, raw)
-        if kind != "application/json" and looks_like_events(raw):
+        if looks_like_events(raw):
             return self._read_events(iter([raw]), stall, seen, ended, deliver)
         seen.reply = raw.decode("utf-8", "replace")
         found = parse_object(raw)
@@ -155,6 +156,7 @@ class Wire:
         deliver: Callable[[ChatReply], None],
     ) -> ChatReply:
         assembler = self._dialect.assembler()
+        seen.streamed = True
 
         def at_the_end() -> None:
             seen.reply = _json(assembler.body())

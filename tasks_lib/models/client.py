@@ -193,6 +193,7 @@ class HttpChat:
                     error=self._redactor(found.why) if isinstance(found, TryFailedError) else "",
                     seconds=self._clock() - started,
                     started=began,
+                    streamed=seen.streamed,
                 )
             )
         return found

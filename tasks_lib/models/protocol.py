@@ -90,6 +90,8 @@ class Exchange:
         From sending to the end of the reply, s; the wait at the gate is not in it.
     started : datetime
         When it was sent, UTC.
+    streamed : bool
+        Whether the reply came as events.
     """
 
     dialect: str
@@ -101,6 +103,7 @@ class Exchange:
     error: str
     seconds: float
     started: datetime
+    streamed: bool = False
 
 
 class Gate(Protocol):
