@@ -10,13 +10,14 @@ from tasks_lib.agents.parsing import ParsedReply, Script, parse_reply, reply_pro
 from tasks_lib.agents.prompts import state_prompt, system_prompt, task_prompt
 from tasks_lib.agents.protocol import Agent, Brief, Reply, Turn, View
 from tasks_lib.agents.random_agent import RandomAgent
-from tasks_lib.agents.registry import AGENTS, MODEL_AGENTS, make_agent
+from tasks_lib.agents.registry import AGENTS, ASKED_AGENTS, MODEL_AGENTS, make_agent
 from tasks_lib.agents.settings import AgentSettings, agent_settings
 from tasks_lib.agents.targets import TargetAbsentError, TargetError, Targets, place_of, place_of_text
 from tasks_lib.agents.transcripts import TranscriptAgent, stuck_reason
 
 __all__ = [
     "AGENTS",
+    "ASKED_AGENTS",
     "CALLS",
     "MODEL_AGENTS",
     "THRESHOLD",

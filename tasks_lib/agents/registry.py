@@ -27,6 +27,8 @@ AGENTS: Mapping[str, str] = {
 }
 # Agents that need a model.
 MODEL_AGENTS: frozenset[str] = frozenset({"llm"})
+# Agents that `AgentSettings` reach; what the others do depends on nothing of them.
+ASKED_AGENTS: frozenset[str] = MODEL_AGENTS | {"scripted-llm"}
 
 
 def make_agent(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import contextlib
 import io
+import json
+import re
 
 import pytest
 from PIL import Image
 
-from tasks_lib.agents import LlmAgent, Reply, ScriptedLlmAgent, TranscriptAgent, make_agent
-from tasks_lib.models import ImageSettings, ScriptedEndpoint
+from tasks_lib.agents import AgentSettings, LlmAgent, Reply, ScriptedLlmAgent, TranscriptAgent, make_agent
+from tasks_lib.models import Canned, ImageSettings, ScriptedEndpoint
 from tasks_lib.records import Decision, Deliverable, Ending, Modality
 from tasks_lib.sandbox.computer import QUIET_SECONDS
 
@@ -212,3 +214,41 @@ def test_a_reply_says_how_long_the_screen_has_to_stand_still(desktop_machine, pl
     played.play(make_agent("random", seed=3), computer, stage(Modality.GUI), steps=3)
     assert played.ending is Ending.STEPS
     assert set(asked[2:]) == {0.1}
+
+
+def test_a_program_is_worked_by_native_calls_without_pictures(desktop_machine, played, stage, chat, prompts):
+    computer = desktop_machine.computer
+    computer.os.open_program("fityk")
+    computer.wait_for_window("ityk", 60)
+    computer.settle()
+
+    def calls(*named):
+        return Canned("I go on.", calls=tuple((name, json.dumps(arguments)) for name, arguments in named))
+
+    settings = AgentSettings(replies="tools", conversation="kept")
+    with ScriptedEndpoint() as endpoint:
+        session = endpoint.open(
+            [
+                calls(("window_manager_switch_to_application", {"name": "fityk"}), ("os_maximize_window", {})),
+                calls(
+                    ("keyboard_write", {"text": "info version > 'out.txt'"}), ("mouse_move_abs", {"x": 5000, "y": 1})
+                ),
+                calls(("keyboard_write", {"text": "info version > 'out.txt'"}), ("keyboard_press", {"keys": "enter"})),
+                calls(("window_manager_find_open_applications", {})),
+                calls(("done", {})),
+            ]
+        )
+        agent = LlmAgent(chat(session, image=ImageSettings(enabled=False)), settings=settings)
+        with contextlib.closing(agent):
+            played.play(agent, computer, stage(Modality.GUI), settings=settings)
+    assert played.ending is Ending.DONE
+    assert [step.wasted for step in played.steps] == [False, True, False, False, False]
+    assert b"Fityk" in file_of(computer, "out.txt")
+    assert "image_url" not in json.dumps(list(session.requests))
+    assert re.search(r"\(id \d+, from \(\d+, \d+\), \d+ x \d+ pixels\)", prompts(session)[-1])
+    results = [message for message in session.requests[-1]["messages"] if message["role"] == "tool"]
+    assert len(results) == 7
+    assert "5000" in results[3]["content"]
+    assert "fityk" in results[6]["content"].lower()
+    # The first try typed nothing: its reply had a place outside the screen.
+    assert played.steps[1].actions == ()
