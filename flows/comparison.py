@@ -7,6 +7,8 @@ from typing import Literal
 
 from scipy.stats import binomtest
 
+from tasks_lib.agents import ASKED_AGENTS
+from tasks_lib.agents.settings import SETTING, AgentSettings
 from tasks_lib.records import Outcome, RunManifest, RunSummary
 from tasks_lib.store import RunFolder, Store, runs
 
@@ -71,8 +73,18 @@ def _has_verdict(outcome: Outcome | None) -> bool:
     return outcome in {Outcome.PASS, Outcome.FAIL}
 
 
+def _what(manifest: RunManifest) -> tuple[object, ...]:
+    """Return what two runs have in common that can be compared, besides their players."""
+    # A run of before these settings were recorded was asked by the defaults; one of a later release may have others.
+    told = AgentSettings().told(hints=bool(manifest.settings.get("hints", True)))
+    asked = {**told.model_dump(mode="json"), **(manifest.settings.get(SETTING) or {})}
+    if not any(spec.agent in ASKED_AGENTS for spec in manifest.episodes):
+        asked = {}
+    return manifest.benchmark, manifest.task_set_digest, asked
+
+
 def last_comparable(store: Store, manifest: RunManifest) -> RunSummary | None:
-    """Return the summary of the newest earlier run of the same task set, benchmark and players, or None."""
+    """Return the summary of the newest earlier run of the same tasks, benchmark, players and agent settings."""
     players = {(spec.agent, spec.model) for spec in manifest.episodes}
     best: RunManifest | None = None
     for run_id in runs(store):
@@ -80,7 +92,7 @@ def last_comparable(store: Store, manifest: RunManifest) -> RunSummary | None:
         if run_id == manifest.run_id or not (store.exists(folder.manifest) and store.exists(folder.summary)):
             continue
         other = store.read_document(folder.manifest, RunManifest)
-        same = (other.benchmark, other.task_set_digest) == (manifest.benchmark, manifest.task_set_digest)
+        same = _what(other) == _what(manifest)
         earlier = other.created < manifest.created and (best is None or other.created > best.created)
         if same and earlier and {(spec.agent, spec.model) for spec in other.episodes} == players:
             best = other

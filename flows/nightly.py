@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from datetime import date, datetime
 from pathlib import Path
@@ -23,11 +24,24 @@ from flows.comparison import compare, last_comparable
 from flows.nights import night_of, run_id_of, to_play, zone
 from flows.prove import prove
 from tasks_lib.cli.settings import Settings, load_settings
-from tasks_lib.episodes import EPISODES_AT_ONCE, Sample, Selection, draw, manifest_for, open_run, proof_manifest
+from tasks_lib.episodes import (
+    EPISODES_AT_ONCE,
+    NightBudget,
+    Sample,
+    Selection,
+    draw,
+    manifest_for,
+    open_run,
+    proof_manifest,
+    raise_night,
+)
 from tasks_lib.models import load_models
 from tasks_lib.records import RunManifest, RunSummary, dump_json, load_json, now
+from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.store import Store
 from tasks_lib.taskdefs import load_all
+
+_LOG = logging.getLogger(__name__)
 
 
 @flow(name="nightly", flow_run_name="nightly-{benchmark_name}", persist_result=False)
@@ -71,6 +85,8 @@ async def nightly(
         "executor": executor,
     }
     settings = load_settings()
+    budget = NightBudget(f"{night}-{benchmark_name}", settings.serve.night_limit)
+    await asyncio.to_thread(renew, store, budget)
     root = Path(taskdefs)
     lines, bad = [f"# Night {night}"], []
     if prove_sample:
@@ -79,7 +95,9 @@ async def nightly(
         lines.append(f"- proofs `{proofs.run_id}`: {state.message}")
         bad += [] if state.is_completed() else [proofs.run_id]
     for model in _models(models_file):
-        manifest = await asyncio.to_thread(_plan, store, root, benchmark_name, model, models_file, settings, night)
+        manifest = await asyncio.to_thread(
+            _plan, store, root, benchmark_name, model, models_file, settings, night, budget
+        )
         state = await benchmark(run_id=manifest.run_id, **common, return_state=True)
         change = await asyncio.to_thread(_change, store, manifest, await state.aresult(raise_on_failure=False))
         lines.append(f"- `{manifest.run_id}`: {state.message}; {change}")
@@ -94,6 +112,17 @@ def claim(store: Store, path: str, flow_run_id: str) -> str:
     if store.create(path, document.encode("utf-8")):
         return flow_run_id
     return str(load_json(store.read_bytes(path))["flow_run_id"])
+
+
+def renew(store: Store, budget: NightBudget) -> None:
+    """Give a night that has spent something already the limits that the settings have now; a retry goes on so."""
+    if not budget.limit or not store.exists(budget.purse):
+        return
+    try:
+        raise_night(store, budget)
+    except ConfigurationError:
+        # As much is spent already: what is missing stays VOID(budget), and its message says how to go on.
+        _LOG.warning("the limits of %s in [serve] are spent", budget.night, exc_info=True)
 
 
 async def _other_starts() -> list[datetime]:
@@ -115,7 +144,14 @@ def _models(models_file: str | None) -> Sequence[str | None]:
 
 
 def _plan(
-    store: Store, root: Path, name: str, model: str | None, models_file: str | None, settings: Settings, night: date
+    store: Store,
+    root: Path,
+    name: str,
+    model: str | None,
+    models_file: str | None,
+    settings: Settings,
+    night: date,
+    budget: NightBudget,
 ) -> RunManifest:
     choice = Selection(
         benchmark=name,
@@ -125,6 +161,10 @@ def _plan(
         seed=settings.run.seed,
         hints=settings.run.hints,
         retries=settings.run.retries,
+        asked=settings.agent,
+        limit=settings.run.limit,
+        night=budget,
+        cache=settings.run.cache,
     )
     return open_run(store, manifest_for(choice, root, run_id=run_id_of(night, name, model), command=()))
 

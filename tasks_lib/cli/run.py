@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Annotated, cast, get_args
 
 import typer
 
+from tasks_lib.agents.settings import agent_settings
 from tasks_lib.cli.console import Exit, err, explained, out, print_json, say
 from tasks_lib.cli.live_table import LiveTable
 from tasks_lib.cli.options import (
@@ -29,18 +31,28 @@ from tasks_lib.episodes import (
     RunOrder,
     Selection,
     build_environments,
+    check_agent_settings,
     check_databases,
     check_hints,
     check_played_by_agents,
     load_engine,
     manifest_for,
     open_run,
+    raise_budgets,
     read_manifest,
 )
-from tasks_lib.records import RunManifest, RunSummary, VoidReason
+from tasks_lib.models.purse import spent_text
+from tasks_lib.records import RunManifest, RunSummary, SpendingLimit, VoidReason
 from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.reporting import console_table
 from tasks_lib.store import RunFolder, Store
+
+UsdOption = Annotated[
+    float | None, typer.Option("--budget-usd", metavar="N", help="US dollars that the run may spend at models.")
+]
+TokensOption = Annotated[
+    int | None, typer.Option("--budget-tokens", metavar="N", min=1, help="Tokens that the run may spend at models.")
+]
 
 
 def run(
@@ -77,6 +89,16 @@ def run(
         list[str] | None,
         typer.Option("--fault", metavar="NAME=VALUE", help="What databases do wrong on purpose; may be repeated."),
     ] = None,
+    budget_usd: UsdOption = None,
+    budget_tokens: TokensOption = None,
+    cache: Annotated[
+        bool | None,
+        typer.Option("--cache/--no-cache", help="Whether replies of models are kept and used again."),
+    ] = None,
+    agent_setting: Annotated[
+        list[str] | None,
+        typer.Option("--agent-setting", metavar="KEY=VALUE", help="How models are asked; may be repeated."),
+    ] = None,
     taskdefs: TaskdefsOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -88,6 +110,8 @@ def run(
         settings = load_settings()
         root = taskdefs_root(taskdefs)
         place = open_store(store, settings)
+        limit = _limit(budget_usd, budget_tokens)
+        asked = agent_settings(settings.agent.model_dump(), agent_setting or ())
         choice = Selection(
             benchmark=benchmark,
             suites=tuple(suite or ()),
@@ -110,6 +134,9 @@ def run(
             live=live,
             upstreams=settings.databases,
             faults=tuple(fault or ()),
+            asked=asked,
+            limit=settings.run.limit.model_copy(update=limit.model_dump(exclude_none=True)),
+            cache=settings.run.cache if cache is None else cache,
         )
         where = _executor(executor)
         if resume and place.exists(RunFolder(place, resume).manifest) and choice.is_open:
@@ -120,6 +147,10 @@ def run(
                 load_engine().warm_up()
             manifest = open_run(place, planned)
         check_hints(manifest, hints)
+        if agent_setting:
+            check_agent_settings(manifest, asked)
+        if resume and limit:
+            raise_budgets(place, manifest, choice.models_file, run=limit, night=SpendingLimit())
         check_played_by_agents(manifest)
         check_databases(manifest, live=live, faults=choice.faults)
         order = RunOrder(
@@ -137,10 +168,21 @@ def retry(
     run_id: Annotated[str, typer.Argument(metavar="RUN", help="The run.")],
     episode: Annotated[str | None, typer.Argument(help="Only this episode.")] = None,
     store: StoreOption = None,
+    budget_usd: UsdOption = None,
+    budget_tokens: TokensOption = None,
+    night_usd: Annotated[
+        float | None, typer.Option("--night-usd", metavar="N", help="US dollars that the runs of its night may spend.")
+    ] = None,
+    night_tokens: Annotated[
+        int | None,
+        typer.Option("--night-tokens", metavar="N", min=1, help="Tokens that the runs of its night may spend."),
+    ] = None,
     taskdefs: TaskdefsOption = None,
     json: JsonOption = False,
 ) -> None:
     """Redo what is missing of a run: VOID and unfinished episodes; what has a verdict stays.
+
+    A budget that is given replaces the one that the run, or its night, had.
 
     Example: matassay retry 20261130-030000-smoke
     """
@@ -154,6 +196,9 @@ def retry(
         if episode is not None and episode not in known:
             say(f"matassay: run {run_id} has no episode {episode!r}; it has {len(known)}, such as {min(known)}")
             raise typer.Exit(Exit.WRONG_USE)
+        own, night = _limit(budget_usd, budget_tokens), _limit(night_usd, night_tokens)
+        if own or night:
+            raise_budgets(place, manifest, settings_file(), run=own, night=night)
         order = RunOrder(
             store_url=place.url,
             run_id=run_id,
@@ -163,6 +208,13 @@ def retry(
             episodes=(episode,) if episode else (),
         )
     _play(order, manifest, place, json)
+
+
+def _limit(usd: float | None, tokens: int | None) -> SpendingLimit:
+    if usd is not None and not 0 < usd < math.inf:
+        msg = f"a budget in US dollars is a number above 0, got {usd:g}: leave it out for no limit"
+        raise ConfigurationError(msg)
+    return SpendingLimit(usd=usd, tokens=tokens)
 
 
 def _executor(name: str) -> Executor:
@@ -216,6 +268,8 @@ def _conclude(summary: RunSummary, order: RunOrder, place: Store, as_json: bool)
 
 def _remark(summary: RunSummary, order: RunOrder) -> None:
     """Say what is VOID, why, and what to do next."""
+    for account in summary.accounts:
+        say(f"{account.name} has spent {spent_text(account.spent)}{' and stopped there' if account.closed else ''}")
     reasons = sorted({result.void_reason for result in summary.episodes if result.void_reason})
     for reason in reasons:
         hit = [result for result in summary.episodes if result.void_reason is reason]

@@ -9,9 +9,10 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
+from tasks_lib.agents.settings import AgentSettings
 from tasks_lib.databases.upstreams import Upstreams
 from tasks_lib.episodes import EPISODES_AT_ONCE
-from tasks_lib.records import MachineSettings, Record
+from tasks_lib.records import MachineSettings, Record, SpendingLimit
 from tasks_lib.records.errors import ConfigurationError
 
 SETTINGS_FILE = "matassay.toml"
@@ -24,6 +25,14 @@ class RunSettings(Record):
     seed: int = Field(default=0, ge=0)
     retries: int = Field(default=1, ge=0, le=5, description="new attempts after an error that may pass")
     hints: bool = True
+    budget_usd: float | None = Field(default=None, gt=0, description="US dollars that a run may spend at models")
+    budget_tokens: int | None = Field(default=None, gt=0, description="tokens, in and out, that a run may spend")
+    cache: bool = Field(default=False, description="keep replies of models, and use them again for the same request")
+
+    @property
+    def limit(self) -> SpendingLimit:
+        """What a run may spend."""
+        return SpendingLimit(usd=self.budget_usd, tokens=self.budget_tokens)
 
 
 class ServeSettings(Record):
@@ -34,6 +43,13 @@ class ServeSettings(Record):
     nightly_cron: str = "0 3 * * *"
     time_zone: str = "UTC"
     nightly_benchmark: str = "smoke"
+    night_usd: float | None = Field(default=None, gt=0, description="US dollars that all runs of a night may spend")
+    night_tokens: int | None = Field(default=None, gt=0, description="tokens that all runs of a night may spend")
+
+    @property
+    def night_limit(self) -> SpendingLimit:
+        """What all runs of a night may spend together."""
+        return SpendingLimit(usd=self.night_usd, tokens=self.night_tokens)
 
 
 class StoreSettings(Record):
@@ -47,6 +63,7 @@ class Settings(Record):
 
     store: StoreSettings = StoreSettings()
     run: RunSettings = RunSettings()
+    agent: AgentSettings = AgentSettings()
     machine: MachineSettings = MachineSettings()
     serve: ServeSettings = ServeSettings()
     databases: Upstreams = Upstreams()

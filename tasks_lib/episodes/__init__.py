@@ -1,6 +1,8 @@
 """Episodes: planning a run, the phases as plain functions, the course from what is missing to the verdict."""
 
+from tasks_lib.episodes.asking import model_for
 from tasks_lib.episodes.attempts import Attempt, begin, check_room, least_free_bytes, write_void
+from tasks_lib.episodes.budgets import NightBudget, accounts_of, raise_budgets, raise_night
 from tasks_lib.episodes.conclusion import conclude, outcome_of
 from tasks_lib.episodes.database_plan import check_databases, read_faults
 from tasks_lib.episodes.driver import EpisodeVoidError, Phases, drive, plain_phases, run_episode
@@ -26,7 +28,13 @@ from tasks_lib.episodes.proofs import (
 )
 from tasks_lib.episodes.rescoring import Rescored, rescore_run
 from tasks_lib.episodes.sampling import Sample, draw
-from tasks_lib.episodes.selection import Selection, check_hints, check_played_by_agents, manifest_for
+from tasks_lib.episodes.selection import (
+    Selection,
+    check_agent_settings,
+    check_hints,
+    check_played_by_agents,
+    manifest_for,
+)
 from tasks_lib.episodes.services import database_settings
 from tasks_lib.episodes.summary import summarise, write_summary
 from tasks_lib.episodes.work import EpisodeWork, Missing, load_work, missing, read_manifest
@@ -44,6 +52,7 @@ __all__ = [
     "Flaky",
     "Listener",
     "Missing",
+    "NightBudget",
     "Phases",
     "Player",
     "Proof",
@@ -54,9 +63,11 @@ __all__ = [
     "Selection",
     "ServeOrder",
     "Unseen",
+    "accounts_of",
     "act",
     "begin",
     "build_environments",
+    "check_agent_settings",
     "check_databases",
     "check_hints",
     "check_played_by_agents",
@@ -86,6 +97,7 @@ __all__ = [
     "make_manifest",
     "manifest_for",
     "missing",
+    "model_for",
     "needs_of",
     "open_run",
     "outcome_of",
@@ -94,6 +106,8 @@ __all__ = [
     "proof_manifest",
     "proof_rows",
     "provision",
+    "raise_budgets",
+    "raise_night",
     "read_faults",
     "read_manifest",
     "rescore_run",

@@ -14,6 +14,7 @@ from typing import Any
 
 from tasks_lib.episodes import grading, live
 from tasks_lib.episodes.attempts import Attempt, begin, check_room, write_void
+from tasks_lib.episodes.budgets import check_budget
 from tasks_lib.episodes.progress import tell
 from tasks_lib.episodes.work import EpisodeWork, load_work, missing
 from tasks_lib.records import (
@@ -151,6 +152,8 @@ class _Course:
         work = self.work
         check_room(work.store)
         need = missing(work)
+        if need.stages:
+            await asyncio.to_thread(check_budget, work)
         evidence = dict(need.evidence)
         self.attempt = await asyncio.to_thread(begin, work.folder, new=bool(need.stages), flow_run_id=work.flow_run_id)
         try:

@@ -13,11 +13,13 @@ from contextlib import closing
 from pathlib import Path
 
 from tasks_lib.agents import Agent, play
+from tasks_lib.episodes.asking import settings_of_agents
 from tasks_lib.episodes.plan import HUMAN
 from tasks_lib.episodes.players import agent_for
 from tasks_lib.episodes.progress import tell
 from tasks_lib.episodes.services import ServedMachine, Services
 from tasks_lib.episodes.work import EpisodeWork
+from tasks_lib.evaluation.ocr import read_screen
 from tasks_lib.models import Redactor
 from tasks_lib.records import (
     CollectedFile,
@@ -26,6 +28,7 @@ from tasks_lib.records import (
     Initialise,
     Json,
     Launch,
+    MachineSettings,
     Observation,
     PlacedFile,
     SetupRecord,
@@ -54,7 +57,7 @@ def provision(work: EpisodeWork, attempt: AttemptFolder, stage: Stage) -> Machin
     ProvisionError
         If the machine does not come up, or the Python environment of its scripts is not built.
     """
-    settings, place = work.manifest.machine, attempt.stage(stage.id)
+    settings, place = _machine(work), attempt.stage(stage.id)
     python, facts = _python(work, stage)
     services = Services(work, stage, place)
     try:
@@ -77,6 +80,12 @@ def provision(work: EpisodeWork, attempt: AttemptFolder, stage: Stage) -> Machin
         served.close()
         raise
     return served
+
+
+def _machine(work: EpisodeWork) -> MachineSettings:
+    """Return the machine's settings; programs serve their accessibility tree where marks are taken from it."""
+    wanted = settings_of_agents(work).marks == "accessibility"
+    return work.manifest.machine.model_copy(update={"accessibility": True}) if wanted else work.manifest.machine
 
 
 def _python(work: EpisodeWork, stage: Stage) -> tuple[Path | None, dict[str, Json]]:
@@ -196,9 +205,19 @@ def act(
     # The key of a database is the stage's own, and still no text for a model or a report.
     hide = Redactor.from_environment() | Redactor.from_environment(machine.variables)
     put_blob = work.store.put_blob
-    with closing(player if player is not None else agent_for(work, stage)) as agent:
+    asked = settings_of_agents(work)
+    with closing(player if player is not None else agent_for(work, stage, attempt, hide=hide)) as agent:
         ending = play(
-            agent, machine.computer, stage, stage.budget, record, put_blob=put_blob, redactor=hide, clock=clock
+            agent,
+            machine.computer,
+            stage,
+            stage.budget,
+            record,
+            put_blob=put_blob,
+            redactor=hide,
+            settings=asked,
+            read_text=read_screen,
+            clock=clock,
         )
     if isinstance(machine, ServedMachine):
         machine.check()

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from tasks_lib.agents import Agent, Targets, make_agent
+from tasks_lib.episodes.asking import model_for, settings_of_agents
 from tasks_lib.episodes.work import EpisodeWork
 from tasks_lib.evaluation.ocr import read_screen
+from tasks_lib.models import Redactor
 from tasks_lib.records import Stage, Step, episode_id
 from tasks_lib.records.errors import ConfigurationError, TaskError
-from tasks_lib.store import RunFolder
+from tasks_lib.store import AttemptFolder, RunFolder
 
 
-def agent_for(work: EpisodeWork, stage: Stage) -> Agent:
+def agent_for(work: EpisodeWork, stage: Stage, attempt: AttemptFolder, *, hide: Redactor | None = None) -> Agent:
     """Make the agent that the episode's spec names, for one stage.
+
+    Parameters
+    ----------
+    work, stage, attempt
+        What it plays, and where its requests to a model are logged.
+    hide : Redactor, optional
+        Secrets of the machine, which no log may hold.
 
     Raises
     ------
@@ -21,22 +30,16 @@ def agent_for(work: EpisodeWork, stage: Stage) -> Agent:
         If the transcript that the agent plays is missing, or the task has no such near miss.
     """
     spec = work.spec
-    model = None
-    if spec.model is not None:
-        model = work.models.get(spec.model)
-        if model is None:
-            known = ", ".join(sorted(work.models)) or "none"
-            msg = f"model {spec.model!r} is not in matassay.toml (models there: {known}): add [models.{spec.model}]"
-            raise ConfigurationError(msg)
     return make_agent(
         spec.agent,
         transcript=_transcript(work, stage),
         trajectory=_recorded(work, stage) if spec.agent == "replay" else (),
         targets=Targets(work.taskdefs, read_screen),
-        model=model,
+        model=model_for(work, attempt, stage, hide=hide),
         model_name=spec.model,
         seed=spec.seed,
         hints=work.hints,
+        settings=settings_of_agents(work),
     )
 
 

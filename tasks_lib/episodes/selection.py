@@ -7,13 +7,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tasks_lib.agents import AGENTS, MODEL_AGENTS
+from tasks_lib.agents.settings import SETTING as AGENT_SETTING
+from tasks_lib.agents.settings import AgentSettings
 from tasks_lib.databases.upstreams import Upstreams
+from tasks_lib.episodes.asking import CACHE_SETTING
+from tasks_lib.episodes.budgets import NightBudget, budget_settings, check_prices
 from tasks_lib.episodes.database_plan import databases_for
 from tasks_lib.episodes.human import check_human
 from tasks_lib.episodes.needs import asks_a_database, needs_of
 from tasks_lib.episodes.plan import HUMAN, OUTSIDE, PERSON, Player, episodes_for, make_manifest, unreadable_episodes
 from tasks_lib.models import load_models
-from tasks_lib.records import EpisodeSpec, Json, MachineSettings, RunManifest
+from tasks_lib.records import EpisodeSpec, Json, MachineSettings, RunManifest, SpendingLimit
 from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.sandbox import provider
 from tasks_lib.taskdefs import LoadedTask, Select, choose, load_all, load_benchmark
@@ -50,6 +54,14 @@ class Selection:
         Whether databases are the public ones; `upstreams` says where they answer.
     faults : tuple of str
         What databases of the snapshot do wrong, each ``NAME=VALUE``.
+    asked : AgentSettings
+        How models are asked.
+    limit : SpendingLimit
+        What the run may spend at models.
+    night : NightBudget or None
+        What it may spend together with the other runs of its night.
+    cache : bool
+        Whether replies of models are kept, and used again for the same request.
     """
 
     benchmark: str | None = None
@@ -68,6 +80,10 @@ class Selection:
     live: bool = False
     upstreams: Upstreams = field(default_factory=Upstreams)
     faults: tuple[str, ...] = ()
+    asked: AgentSettings = field(default_factory=AgentSettings)
+    limit: SpendingLimit = field(default_factory=SpendingLimit)
+    night: NightBudget | None = None
+    cache: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -104,6 +120,7 @@ def manifest_for(choice: Selection, root: Path, *, run_id: str | None, command: 
     players = _players(agents, choice.models, choice.models_file)
     if HUMAN in agents:
         check_human(tasks.tasks)
+    check_prices(choice.models, choice.models_file, choice.limit, *((choice.night.limit,) if choice.night else ()))
     databases = databases_for(tasks.tasks, choice.upstreams, live=choice.live, faults=choice.faults)
     return make_manifest(
         name or "all",
@@ -114,11 +131,31 @@ def manifest_for(choice: Selection, root: Path, *, run_id: str | None, command: 
         ),
         run_id=run_id,
         seed=choice.seed,
-        machine=choice.machine,
+        machine=_machine(choice),
         task_set_digest=tasks.digest,
         settings={**_recorded_settings(choice), **needs_of(tasks.tasks, databases)},
         command=command,
     )
+
+
+def check_agent_settings(manifest: RunManifest, asked: AgentSettings) -> None:
+    """Refuse to go on with a run whose models were asked in another way: its scores would be of two kinds.
+
+    Raises
+    ------
+    ConfigurationError
+        If `asked` differs from what the manifest says.
+    """
+    planned = AgentSettings.model_validate(manifest.settings.get(AGENT_SETTING) or {})
+    wanted = asked.told(hints=bool(manifest.settings.get("hints", True)))
+    differing = [name for name, value in planned if value != getattr(wanted, name)]
+    if differing:
+        name = differing[0]
+        msg = (
+            f"run {manifest.run_id!r} was planned with agent setting {name}={getattr(planned, name)}, which stays: "
+            "leave --agent-setting out, or start another run"
+        )
+        raise ConfigurationError(msg)
 
 
 def check_hints(manifest: RunManifest, hints: bool | None) -> None:
@@ -157,6 +194,13 @@ def check_played_by_agents(manifest: RunManifest) -> None:
         raise ConfigurationError(msg)
 
 
+def _machine(choice: Selection) -> MachineSettings:
+    """Return the machines' settings; marks of the accessibility tree need machines whose programs serve one."""
+    if choice.asked.marks != "accessibility":
+        return choice.machine
+    return choice.machine.model_copy(update={"accessibility": True})
+
+
 def _references(tasks: Sequence[LoadedTask], players: Sequence[Player], *, seed: int) -> tuple[EpisodeSpec, ...]:
     """Plan the oracle for each task that asks a live database: its answers say whether the database has moved."""
     if _ORACLE in players:
@@ -165,7 +209,14 @@ def _references(tasks: Sequence[LoadedTask], players: Sequence[Player], *, seed:
 
 
 def _recorded_settings(choice: Selection) -> dict[str, Json]:
-    recorded: dict[str, Json] = {"hints": choice.hints, "retries": choice.retries}
+    asked = choice.asked.told(hints=choice.hints)
+    recorded: dict[str, Json] = {
+        "hints": choice.hints and asked.hints,
+        "retries": choice.retries,
+        AGENT_SETTING: asked.model_dump(mode="json"),
+        **budget_settings(choice.limit, choice.night),
+        **({CACHE_SETTING: True} if choice.cache else {}),
+    }
     if "replay" in choice.agents:
         run, _, agent = (choice.replay or "").partition(":")
         if not run:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tasks_lib.episodes.budgets import accounts_of
 from tasks_lib.episodes.plan import Player
 from tasks_lib.episodes.stored import find_evidence, find_outcome, newest_first, stages_in
 from tasks_lib.episodes.work import read_manifest
@@ -60,6 +61,7 @@ def summarise(
         done=sum(result.outcome in {Outcome.PASS, Outcome.FAIL} for result in results),
         void=sum(result.outcome is Outcome.VOID for result in results),
         pending=sum(result.outcome is None for result in results),
+        accounts=accounts_of(store, manifest),
     )
 
 

@@ -1,6 +1,9 @@
 """Chat models of four dialects behind one protocol, their settings, and an endpoint that serves canned replies."""
 
+from tasks_lib.models.budgeted import BudgetedChat
+from tasks_lib.models.cache import CachedChat
 from tasks_lib.models.client import HttpChat
+from tasks_lib.models.gate import EndpointGate
 from tasks_lib.models.images import Picture, fit_picture, to_screen
 from tasks_lib.models.messages import (
     ImagePart,
@@ -15,6 +18,7 @@ from tasks_lib.models.messages import (
 )
 from tasks_lib.models.protocol import ChatModel, Completion, DeadlineError, Exchange, Gate
 from tasks_lib.models.redaction import Redactor
+from tasks_lib.models.request_log import RequestLog
 from tasks_lib.models.retries import RetryPolicy
 from tasks_lib.models.scripted import ScriptedEndpoint
 from tasks_lib.models.scripted_faces import ChatFace, Face
@@ -22,11 +26,14 @@ from tasks_lib.models.scripted_replies import Canned, Fault, FaultKind, Scripted
 from tasks_lib.models.settings import ImageSettings, ModelSettings, Prices, load_models
 
 __all__ = [
+    "BudgetedChat",
+    "CachedChat",
     "Canned",
     "ChatFace",
     "ChatModel",
     "Completion",
     "DeadlineError",
+    "EndpointGate",
     "Exchange",
     "Face",
     "Fault",
@@ -42,6 +49,7 @@ __all__ = [
     "Picture",
     "Prices",
     "Redactor",
+    "RequestLog",
     "RetryPolicy",
     "ScriptedEndpoint",
     "ScriptedSession",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from flows.comparison import compare, last_comparable
+from tasks_lib.agents.settings import AgentSettings
 from tasks_lib.episodes import Player
 from tasks_lib.records import EpisodeResult, Modality, Outcome, RunManifest, RunSummary, VoidReason, now
 from tasks_lib.store import RunFolder, Store
@@ -72,3 +74,33 @@ def test_the_last_comparable_run_has_the_same_tasks_and_players(
     assert found is not None
     assert found.run_id == "newer"
     assert last_comparable(store, plan(store, two_stages, Player("nop"), run_id="first-of-its-kind")) is None
+
+
+def test_runs_whose_models_were_asked_in_another_way_are_not_compared(
+    store: Store, plan: Callable[..., RunManifest], one_stage: Path
+) -> None:
+    plain = AgentSettings().model_dump(mode="json")
+    settings: dict[str, dict[str, Any]] = {
+        "before-it-was-recorded": {},
+        "asked-alike": {"agent": plain},
+        "other-history": {"agent": {**plain, "history": 7}},
+        "of-a-later-release": {"agent": {**plain, "mood": "good"}},
+        "without-hints-before": {"hints": False},
+    }
+    for name, given in settings.items():
+        plan(store, one_stage, Player("scripted-llm"), run_id=name, settings=given)
+        store.write_document(RunFolder(store, name).summary, run(name, {}))
+
+    def last(player: str, given: dict[str, Any]) -> str | None:
+        number = len(store.children("runs"))
+        found = last_comparable(
+            store, plan(store, one_stage, Player(player), run_id=f"latest-{number}", settings=given)
+        )
+        return found.run_id if found else None
+
+    assert last("scripted-llm", {"agent": plain}) == "asked-alike"
+    assert last("scripted-llm", {"agent": {**plain, "history": 8}}) is None
+    assert last("scripted-llm", {"hints": False, "agent": {**plain, "help": "bare"}}) == "without-hints-before"
+    plan(store, one_stage, Player("nop"), run_id="nop-asks-nobody", settings={"agent": plain})
+    store.write_document(RunFolder(store, "nop-asks-nobody").summary, run("nop-asks-nobody", {}))
+    assert last("nop", {"agent": {**plain, "history": 9}}) == "nop-asks-nobody"

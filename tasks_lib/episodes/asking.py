@@ -1,0 +1,90 @@
+"""The model that an episode asks: within the endpoint's limits and the run's budget, from the cache, on record."""
+
+from __future__ import annotations
+
+import os
+
+from tasks_lib.agents.settings import SETTING as AGENT_SETTING
+from tasks_lib.agents.settings import AgentSettings, agent_settings
+from tasks_lib.episodes.budgets import purses_of
+from tasks_lib.episodes.work import EpisodeWork
+from tasks_lib.models import BudgetedChat, CachedChat, ChatModel, Exchange, HttpChat, ModelSettings, Redactor
+from tasks_lib.models.gate import EndpointGate
+from tasks_lib.models.request_log import RequestLog
+from tasks_lib.records import Stage
+from tasks_lib.records.errors import ConfigurationError
+from tasks_lib.store import AttemptFolder
+
+CACHE_SETTING = "cache"
+"""Key of the manifest's settings that says whether replies are kept and used again."""
+
+
+def settings_of_agents(work: EpisodeWork) -> AgentSettings:
+    """Return how the run's manifest says that models are asked."""
+    return agent_settings(work.manifest.settings.get(AGENT_SETTING)).told(hints=work.hints)
+
+
+def model_for(
+    work: EpisodeWork, attempt: AttemptFolder, stage: Stage, *, hide: Redactor | None = None
+) -> ChatModel | None:
+    """Make the model of an episode, for one stage; None where its agent asks none.
+
+    Parameters
+    ----------
+    work, attempt, stage
+        For whom; the requests are logged in the stage's folder.
+    hide : Redactor, optional
+        What else is a secret, besides the environment's.
+
+    Raises
+    ------
+    ConfigurationError
+        If the model or its key is unknown.
+    """
+    name = work.spec.model
+    if name is None:
+        return None
+    settings = work.models.get(name)
+    if settings is None:
+        known = ", ".join(sorted(work.models)) or "none"
+        msg = f"model {name!r} is not in matassay.toml (models there: {known}): add [models.{name}]"
+        raise ConfigurationError(msg)
+    log = RequestLog(work.store, attempt.stage(stage.id).exchanges, name, _secrets(settings, hide))
+    listeners = [log.add]
+
+    def on_exchange(exchange: Exchange) -> None:
+        for listener in listeners:
+            listener(exchange)
+
+    http = HttpChat(name, settings, gate=EndpointGate.of(settings), on_exchange=on_exchange)
+    model: ChatModel = http
+    purses = purses_of(work.store, work.manifest)
+    if purses:
+        episode = f"{work.run_id}/{work.spec.id}"
+        for purse in purses:
+            purse.bury(episode, str(attempt.number))
+        paid = BudgetedChat(http, settings, purses, f"{episode}#{attempt.number}")
+        # First: what a try cost is known, even where the log cannot be written.
+        listeners.insert(0, paid.note)
+        model = paid
+    if uses_cache(work, settings):
+        model = CachedChat(
+            model,
+            settings,
+            http.request_body,
+            work.store,
+            lambda body, found: log.add_kept(settings.provider, settings.base_url, body, found.text),
+        )
+    return model
+
+
+def uses_cache(work: EpisodeWork, settings: ModelSettings) -> bool:
+    """Whether replies are kept and used again: a second trial of a model without a seed is to be another sample."""
+    wanted = bool(work.manifest.settings.get(CACHE_SETTING, False))
+    return wanted and (work.spec.trial == 1 or settings.seed is not None)
+
+
+def _secrets(settings: ModelSettings, hide: Redactor | None) -> Redactor:
+    key = os.environ.get(settings.api_key_env or "", "").strip()
+    found = Redactor.from_environment() | Redactor([key] if key else [])
+    return found if hide is None else found | hide
