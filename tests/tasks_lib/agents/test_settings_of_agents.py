@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import re
+from pathlib import Path
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -78,3 +82,16 @@ def test_steps_are_cut_and_never_raised(steps, of_stage):
 )
 def test_a_manifest_holds_them_and_gives_them_back(settings):
     assert agent_settings(settings.model_dump(mode="json")) == settings
+
+
+def test_the_page_tells_every_setting_with_its_default_and_every_choice():
+    page = (Path(__file__).parents[3] / "docs" / "agents.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (`[^`]+`|none) \|", page, re.MULTILINE))
+    defaults = {
+        name: "none" if value is None else f"`{str(value).lower() if isinstance(value, bool) else value}`"
+        for name, value in AgentSettings()
+    }
+    assert rows == defaults
+    for name in ("prompt", "help", "marks", "replies", "conversation"):
+        for choice in get_args(AgentSettings.model_fields[name].annotation):
+            assert f"`{choice}`" in page or f'"{choice}"' in page
