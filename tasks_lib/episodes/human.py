@@ -87,17 +87,28 @@ def act(
         desk = _desk()
         sitting = Sitting(work, stage, machine.computer, Path(folder))
         deadline = clock() + stage.budget.seconds
-        sitting.watch(desk, until=lambda: clock() >= deadline)
-        ended = clock() < deadline
+        ended = False
+        try:
+            sitting.watch(desk, until=lambda: clock() >= deadline)
+            ended = clock() < deadline
+        finally:  # a lost machine takes nothing of what was done along
+            _write(sitting, desk, work, attempt, stage, done=ended)
         if not ended:
             desk.tell(f"the time of stage {stage.id} is over ({stage.budget.seconds:.0f} s)")
-        draft = sitting.draft()
-        for step in sitting.steps(draft, done=ended) if draft is not None else ():
-            work.store.append_line(attempt.stage(stage.id).trajectory, step.to_line())
-            tell("step", work.run_id, work.spec.id, attempt=attempt.number, stage=stage.id, step=step.index)
-        for note in draft.notes if draft is not None else ():
-            desk.tell(note)
     return Ending.DONE if ended else Ending.SECONDS
+
+
+def _write(
+    sitting: Sitting, desk: Desk, work: EpisodeWork, attempt: AttemptFolder, stage: Stage, *, done: bool
+) -> None:
+    draft = sitting.draft()
+    if draft is None:
+        return
+    for step in sitting.steps(draft, done=done):
+        work.store.append_line(attempt.stage(stage.id).trajectory, step.to_line())
+        tell("step", work.run_id, work.spec.id, attempt=attempt.number, stage=stage.id, step=step.index)
+    for note in draft.notes:
+        desk.tell(note)
 
 
 def _desk() -> Desk:
