@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tasks_lib.agents._text_matching import TextLine, word_columns
+from tasks_lib.agents._text_matching import TextLine, ink_columns, word_columns
 from tasks_lib.agents.elements import Element
 
 if TYPE_CHECKING:
@@ -22,9 +22,15 @@ _LEAST_GAP = 8
 # about 40 levels off its ground, the dithering of a slope less than 8.
 _EDGE = 12
 # A control that has an outline, pixels.
-_LEAST_SIDE, _MOST_HEIGHT, _MOST_WIDTH = 9, 56, 640
+_LEAST_SIDE, _MOST_HEIGHT, _MOST_WIDTH = 9, 56, 1200
+# A check box is smaller; a hole inside an icon is as small, but has other edges around it: their share at most.
+_SMALL, _CROWDED = 24, 0.35
 # Share of its box that a control's inside fills: rounded corners do, a letter such as "O" does not.
 _FILLED = 0.85
+# Room that a text has on either side, so that its outline does not cover it, pixels.
+_ROOM = 2
+# OCR reads single signs into icons: a letter of a program's font is not as large, pixels.
+_LARGE_SIGN = 14
 # An icon, pixels.
 _LEAST_ICON, _MOST_ICON = 11, 52
 
@@ -44,28 +50,60 @@ def detect(screen: NDArray[np.uint8], lines: Sequence[TextLine]) -> list[Element
     list of Element
         Of role ``text``, ``box`` (a button, a field, a check box; with the text inside it) or ``icon``.
     """
-    texts = [part for line in lines if line.confidence >= _LEAST_CONFIDENCE for part in _parts(screen, line)]
+    texts = [
+        part
+        for line in lines
+        if line.confidence >= _LEAST_CONFIDENCE and not _is_icon(line)
+        for part in _parts(screen, line)
+    ]
     edges = _edges(screen)
     boxes = _outlined(edges)
     found, free = _with_texts(boxes, texts)
     return [*found, *free, *_icons(edges, [*found, *texts])]
 
 
+def _is_icon(line: TextLine) -> bool:
+    return len(line.text.strip()) == 1 and min(line.width, line.height) >= _LARGE_SIGN
+
+
 def _parts(screen: NDArray[np.uint8], line: TextLine) -> Iterator[Element]:
     """Part a line where OCR joined what stands far apart."""
     words = line.text.split()
-    columns = word_columns(screen, line, words)
-    top, height = round(line.y), max(1, round(line.height))
     if not words:
         return
-    if not columns:
-        yield Element("text", " ".join(words), round(line.x), top, max(1, round(line.width)), height)
-        return
+    top, height = round(line.y), max(1, round(line.height))
     wide = max(_WIDE * height, _LEAST_GAP)
-    starts = [0, *(n + 1 for n, (a, b) in enumerate(itertools.pairwise(columns)) if b[0] - a[1] > wide), len(words)]
-    for first, last in itertools.pairwise(starts):
-        left, right = columns[first][0], columns[last - 1][1]
-        yield Element("text", " ".join(words[first:last]), left, top, max(1, right - left), height)
+    columns = word_columns(screen, line, words)
+    if columns:
+        starts = [0, *(n + 1 for n, (a, b) in enumerate(itertools.pairwise(columns)) if b[0] - a[1] > wide)]
+        spans = [(columns[a][0], columns[b - 1][1]) for a, b in itertools.pairwise([*starts, len(words)])]
+    else:
+        spans = _spans(screen, line, wide)
+        starts = _shared_out(words, [right - left for left, right in spans])
+    for first, last, (left, right) in zip(starts, [*starts[1:], len(words)], spans, strict=True):
+        yield Element("text", " ".join(words[first:last]), left - _ROOM, top, right - left + 2 * _ROOM, height)
+
+
+def _spans(screen: NDArray[np.uint8], line: TextLine, wide: float) -> list[tuple[int, int]]:
+    """Return first column and the column behind the last of what stands apart on a line; the line's own if nothing."""
+    whole = [(round(line.x), max(round(line.x + line.width), round(line.x) + 1))]
+    ink = ink_columns(screen, line)
+    breaks = [(a, b) for a, b in itertools.pairwise(ink) if b - a - 1 > wide]
+    # Fewer words than pieces: what stands apart are no words.
+    if not breaks or len(breaks) >= len(line.text.split()):
+        return whole
+    return list(zip([ink[0], *(b for _, b in breaks)], [*(a + 1 for a, _ in breaks), ink[-1] + 1], strict=True))
+
+
+def _shared_out(words: Sequence[str], widths: Sequence[int]) -> list[int]:
+    """Return the first word of each piece of a line, so that letters are shared out as widths are."""
+    lengths = [0, *itertools.accumulate(len(word) for word in words)]
+    starts = [0]
+    for number, width in enumerate(itertools.accumulate(widths[:-1]), start=1):
+        share = width / sum(widths) * lengths[-1]
+        possible = range(starts[-1] + 1, len(words) - len(widths) + number + 1)
+        starts.append(min(possible, key=lambda n: abs(lengths[n] - share)))
+    return starts
 
 
 def _edges(screen: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -91,7 +129,19 @@ def _outlined(edges: NDArray[np.uint8]) -> list[Element]:
         if at_rim or not (_LEAST_SIDE <= across <= _MOST_WIDTH and _LEAST_SIDE <= down <= _MOST_HEIGHT):
             continue
         found.append((Element("box", "", x - 1, y - 1, across + 2, down + 2), area))
-    return [box for box, area in found if area + _ink_inside(edges, box) >= _FILLED * box.area]
+    return [
+        box
+        for box, area in found
+        if area + _ink_inside(edges, box) >= _FILLED * box.area
+        and (max(box.width, box.height) > _SMALL or _crowd(edges, box) <= _CROWDED)
+    ]
+
+
+def _crowd(edges: NDArray[np.uint8], box: Element) -> float:
+    """Return the share of edges in the three pixels around a box."""
+    wide = edges[max(box.y - 3, 0) : box.y + box.height + 3, max(box.x - 3, 0) : box.x + box.width + 3]
+    own = edges[box.y : box.y + box.height, box.x : box.x + box.width]
+    return float(wide.sum() - own.sum()) / max(1, wide.size - own.size)
 
 
 def _ink_inside(edges: NDArray[np.uint8], box: Element) -> int:

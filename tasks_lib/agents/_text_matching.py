@@ -99,28 +99,33 @@ def _inside(screen: NDArray[np.uint8], line: TextLine, key: str) -> Iterator[Mat
         yield _match(line, left, right - left)
 
 
-def word_columns(screen: NDArray[np.uint8], line: TextLine, words: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    """Return first column and the column behind the last of each word of a line; empty where they cannot be told."""
+def ink_columns(screen: NDArray[np.uint8], line: TextLine) -> list[int]:
+    """Return the columns of the screen in which a line of text has ink."""
     import numpy as np
 
     top, left = max(round(line.y), 0), max(round(line.x), 0)
     part = screen[top : round(line.y + line.height), left : round(line.x + line.width)]
     if part.size == 0:
-        return ()
+        return []
     colours, counts = np.unique(part.reshape(-1, 3), axis=0, return_counts=True)
     off: NDArray[Any] = abs(part.astype(int) - colours[counts.argmax()].astype(int)).max(axis=2)
     # A rule above or below the text has ink in every column: rows that are all ink are no text.
     rows = (off > _INK).mean(axis=1) < 0.9
-    ink = np.flatnonzero((off[rows] > _INK).any(axis=0))
-    if ink.size == 0:
+    return [left + int(column) for column in np.flatnonzero((off[rows] > _INK).any(axis=0))]
+
+
+def word_columns(screen: NDArray[np.uint8], line: TextLine, words: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    """Return first column and the column behind the last of each word of a line; empty where they cannot be told."""
+    ink = ink_columns(screen, line)
+    if not ink:
         return ()
-    gaps = sorted(((int(b - a - 1), int(a), int(b)) for a, b in itertools.pairwise(ink)), reverse=True)
+    gaps = sorted(((b - a - 1, a, b) for a, b in itertools.pairwise(ink)), reverse=True)
     between, rest = gaps[: len(words) - 1], gaps[len(words) - 1 :]
     if len(between) < len(words) - 1 or (between and rest and rest[0][0] == between[-1][0]):
         return ()
     between.sort(key=lambda gap: gap[1])
-    starts = [int(ink[0]), *(gap[2] for gap in between)]
-    ends = [*(gap[1] + 1 for gap in between), int(ink[-1]) + 1]
+    starts = [ink[0], *(gap[2] for gap in between)]
+    ends = [*(gap[1] + 1 for gap in between), ink[-1] + 1]
     letter = (ends[-1] - starts[0]) / len(" ".join(words))
     before = 0
     for word, start, end in zip(words, starts, ends, strict=True):
@@ -128,7 +133,7 @@ def word_columns(screen: NDArray[np.uint8], line: TextLine, words: Sequence[str]
         if abs((start + end) / 2 - share) > _LETTERS_OFF * letter:
             return ()
         before += len(word) + 1
-    return tuple((left + start, left + end) for start, end in zip(starts, ends, strict=True))
+    return tuple(zip(starts, ends, strict=True))
 
 
 def _match(line: TextLine, x: float, width: float) -> Match:

@@ -80,7 +80,7 @@ def do_actions(
             ActionRecord(
                 text=action.text,
                 kind=action.kind,
-                arguments=clean_json(action.arguments),
+                arguments=clean_json(action.arguments | (_place_of_mark(computer, action) if ok else {})),
                 ok=ok,
                 feedback=said,
                 seconds=max(0.0, clock() - started),
@@ -93,6 +93,14 @@ def do_actions(
                 outcome.lines.append(f"the {rest} later actions of the block were not done")
             break
     return outcome
+
+
+def _place_of_mark(computer: Computer, action: Action) -> dict[str, int]:
+    """Return the pixel that a move to a mark went to, for those who read the record without the marks."""
+    if action.kind != "mouse.move_id":
+        return {}
+    x, y, width, height = computer.mark(action.arguments["id"])
+    return {"x": x + width // 2, "y": y + height // 2}
 
 
 def _call(computer: Computer, action: Action) -> Any:

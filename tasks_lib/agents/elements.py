@@ -79,13 +79,13 @@ def numbered(
         How many are kept at most: those with a text before those without.
     """
     cut = [part for part in (_on_screen(element, screen) for element in found) if part is not None]
-    kept = _once(cut)
+    kept = _no_frames(_once(cut))
     if len(kept) > most:
 
-        def rank(element: Element) -> tuple[bool, bool, int, int]:
+        def behind(element: Element) -> tuple[bool, bool, int, int]:
             return not element.text, front is not None and not front.holds(element), element.y, element.x
 
-        kept = sorted(kept, key=rank)[:most]
+        kept = sorted(kept, key=lambda item: (*behind(item), *_rank(item)))[:most]
     return tuple(
         Mark(
             id=number,
@@ -103,13 +103,13 @@ def numbered(
 def in_reading_order(found: Sequence[Element]) -> list[Element]:
     """Sort elements into rows from the top, each from the left."""
     rows: list[list[Element]] = []
-    for element in sorted(found, key=lambda item: (item.middle[1], item.x, item.width, item.text)):
+    for element in sorted(found, key=lambda item: (item.middle[1], item.x, *_rank(item))):
         row = rows[-1] if rows else []
         if row and abs(element.middle[1] - row[0].middle[1]) <= _ROW * min(element.height, row[0].height):
             row.append(element)
         else:
             rows.append([element])
-    return [element for row in rows for element in sorted(row, key=lambda item: (item.x, item.y, item.text))]
+    return [element for row in rows for element in sorted(row, key=lambda item: (item.x, *_rank(item)))]
 
 
 def mark_lines(marks: Iterable[Mark]) -> list[str]:
@@ -137,10 +137,25 @@ def _on_screen(element: Element, screen: tuple[int, int]) -> Element | None:
 def _once(found: Sequence[Element]) -> list[Element]:
     """Keep one of the elements that are at the same place: the one with a text, of two such the smaller."""
     kept: list[Element] = []
-    for element in sorted(found, key=lambda item: (not item.text, item.area, item.y, item.x, item.role)):
+    for element in sorted(found, key=_rank):
         if all(element.overlap(other) < _SAME for other in kept):
             kept.append(element)
     return kept
+
+
+def _rank(element: Element) -> tuple[bool, int, int, int, int, str, str]:
+    # Down to the last difference, so that the list does not hang on the order in which things were found.
+    x, y, width = element.x, element.y, element.width
+    return not element.text, element.area, y, x, width, element.role, element.text
+
+
+def _no_frames(found: Sequence[Element]) -> list[Element]:
+    """Leave out what several others are in: its middle is one of theirs, and nobody wants to click there."""
+    return [
+        element
+        for element in found
+        if sum(other is not element and other.area < element.area / 2 and element.holds(other) for other in found) < 2
+    ]
 
 
 def _short(text: str) -> str:

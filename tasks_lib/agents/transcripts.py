@@ -66,4 +66,4 @@ def stuck_reason(reply: str) -> str:
 
 def recorded(steps: Iterable[Step]) -> tuple[Reply, ...]:
     """Turn the steps of a recorded trajectory back into replies."""
-    return tuple(Reply(step.reply, shown=step.shown) for step in steps)
+    return tuple(Reply(step.reply, shown=step.shown, marks=step.marks) for step in steps)
