@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from tasks_lib.agents import AGENTS, ASKED_AGENTS
 from tasks_lib.agents.settings import SETTING as AGENT_SETTING
 from tasks_lib.agents.settings import AgentSettings, agent_settings
 from tasks_lib.episodes.budgets import purses_of
@@ -20,7 +21,10 @@ CACHE_SETTING = "cache"
 
 
 def settings_of_agents(work: EpisodeWork) -> AgentSettings:
-    """Return how the run's manifest says that models are asked."""
+    """Return how the run's manifest says that models are asked; the defaults for agents of ours that ask none."""
+    if work.spec.agent in AGENTS and work.spec.agent not in ASKED_AGENTS:
+        # Fewer steps or other marks would keep the oracle from what it has to prove.
+        return AgentSettings().told(hints=work.hints)
     return agent_settings(work.manifest.settings.get(AGENT_SETTING)).told(hints=work.hints)
 
 
