@@ -116,6 +116,11 @@ def shown_size(view: View) -> tuple[int, int] | None:
     return None if view.screenshot is None else (view.observation.width, view.observation.height)
 
 
+def pictures(view: View) -> list[bytes]:
+    """Return what is shown outside: the screen, with the marks where there are some, and the figure; as PNG."""
+    return [png for png in (view.marked or view.screenshot, view.figure) if png is not None]
+
+
 def told(view: View, settings: AgentSettings, *, task: bool) -> str:
     """Say in words what a model would be told.
 
@@ -133,4 +138,4 @@ def told(view: View, settings: AgentSettings, *, task: bool) -> str:
     return "\n\n".join([*parts, state_prompt(view, shown_size(view), settings)])
 
 
-__all__ = ["LEFT", "OutsideAgent", "shown_size", "told"]
+__all__ = ["LEFT", "OutsideAgent", "pictures", "shown_size", "told"]

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tasks_lib.agents.settings import agent_settings
 from tasks_lib.cli.console import Exit, err, explained, print_json, say
 from tasks_lib.cli.options import JsonOption, StoreOption, TaskdefsOption, open_store, select, taskdefs_root
 from tasks_lib.cli.settings import load_settings
@@ -46,6 +47,10 @@ def desktop(
     hints: Annotated[
         bool | None, typer.Option("--hints/--no-hints", help="Whether hints are told; default: as in the settings.")
     ] = None,
+    agent_setting: Annotated[
+        list[str] | None,
+        typer.Option("--agent-setting", metavar="KEY=VALUE", help="What it is shown; may be repeated."),
+    ] = None,
     store: StoreOption = None,
     unsafe_local: Annotated[bool, typer.Option("--unsafe-local", help="Run without bubblewrap.")] = False,
     taskdefs: TaskdefsOption = None,
@@ -74,19 +79,22 @@ def desktop(
             raise ConfigurationError(msg)
         _check_extra()
         target = open_store(store, settings)
+        asked = agent_settings(settings.agent.model_dump(), agent_setting or ())
         order = OutsideOrder(
             player="mcp",
             loaded=loaded,
             task_set_digest=chosen.digest,
             taskdefs=root,
             machine=machine,
-            hints=settings.run.hints if hints is None else hints,
+            asked=asked.told(hints=settings.run.hints if hints is None else hints).model_copy(
+                update={"replies": "tools"}
+            ),
         )
         if not http:
             _outlive_the_client()
         episode = open_outside(order, target, say)
         try:
-            _serve(episode, hints=order.hints, http=http, port=port, address_file=address_file, patience=patience)
+            _serve(episode, http=http, port=port, address_file=address_file, patience=patience)
         except KeyboardInterrupt:
             say("interrupted: the client has left")
         finally:
@@ -100,14 +108,12 @@ def desktop(
     raise typer.Exit(Exit.DONE if episode.void is None else Exit.VOID_OR_UNPROVED)
 
 
-def _serve(
-    episode: OutsideEpisode, *, hints: bool, http: bool, port: int, address_file: Path | None, patience: float
-) -> None:
+def _serve(episode: OutsideEpisode, *, http: bool, port: int, address_file: Path | None, patience: float) -> None:
     import anyio
 
     from tasks_lib.toolservers import DesktopFace, serve_http, serve_stdio
 
-    face = DesktopFace(episode, hints=hints)
+    face = DesktopFace(episode)
     if not http:
         anyio.run(serve_stdio, face)
         return

@@ -75,8 +75,8 @@ class TaskEnv(gymnasium.Env[Seen, Action]):
         Root of the task definitions.
     machine : MachineSettings, optional
         Its screen is the size of the observations.
-    hints : bool
-        Whether hints are told, and tasks are set up for them.
+    asked : AgentSettings, optional
+        What is shown and told: marks, hints and with them the set-up of tasks; and budgets that are cut.
     dense : bool
         Judge after every step. Without it the only reward is that of the last step, and steps take less time.
     render_mode : str, optional
@@ -97,7 +97,7 @@ class TaskEnv(gymnasium.Env[Seen, Action]):
         store: str = "artifacts",
         taskdefs: str | Path | None = None,
         machine: MachineSettings | None = None,
-        hints: bool = True,
+        asked: AgentSettings | None = None,
         dense: bool = True,
         render_mode: str | None = None,
     ) -> None:
@@ -113,8 +113,7 @@ class TaskEnv(gymnasium.Env[Seen, Action]):
         self._tasks = {loaded.id: loaded for loaded in chosen.tasks}
         self._digest = chosen.digest
         self._machine = machine if machine is not None else MachineSettings()
-        self._hints = hints
-        self._settings = AgentSettings().told(hints=hints)
+        self._settings = asked if asked is not None else AgentSettings()
         self._dense = dense
         self._episode: OutsideEpisode | None = None
         self._earned: dict[str, int] = {}
@@ -160,7 +159,7 @@ class TaskEnv(gymnasium.Env[Seen, Action]):
             task_set_digest=self._digest,
             taskdefs=self._root,
             machine=self._machine,
-            hints=self._hints,
+            asked=self._settings,
             seed=int(self.np_random.integers(2**31)),
         )
         self._episode = open_outside(order, self._store)
@@ -221,11 +220,11 @@ class TaskEnv(gymnasium.Env[Seen, Action]):
         given = [action] if isinstance(action, Mapping) or not isinstance(action, Sequence) else list(action)
         stage = self._playing().stage
         calls = [_call(number, entry) for number, entry in enumerate(given)]
-        return reply_of("", calls, Toolbox.of(stage.modality)).text
+        return reply_of("", calls, Toolbox.of(stage.modality, marks=self._settings.marks != "none")).text
 
     def _see(self, view: View | None) -> None:
         if view is not None:
-            png = view.screenshot
+            png = view.marked or view.screenshot
             self._text = told(view, self._settings, task=True)
         else:
             self._text = "The episode is over."

@@ -12,12 +12,14 @@ import queue
 import secrets
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from tasks_lib.agents import View
 from tasks_lib.agents.outside import OutsideAgent
+from tasks_lib.agents.settings import SETTING as AGENT_SETTING
+from tasks_lib.agents.settings import AgentSettings
 from tasks_lib.databases.upstreams import Upstreams
 from tasks_lib.episodes import grading, live
 from tasks_lib.episodes.database_plan import databases_for
@@ -44,8 +46,8 @@ class OutsideOrder:
     taskdefs : Path
         Root of the task definitions.
     machine : MachineSettings
-    hints : bool
-        Whether the player is told the hints, and the set-up is that for them.
+    asked : AgentSettings
+        What the player is shown and told: marks, hints and with them the set-up; and budgets that are cut.
     seed : int
         Of the run.
     """
@@ -55,7 +57,7 @@ class OutsideOrder:
     task_set_digest: str
     taskdefs: Path
     machine: MachineSettings
-    hints: bool = True
+    asked: AgentSettings = field(default_factory=AgentSettings)
     seed: int = 0
 
 
@@ -79,10 +81,18 @@ def open_outside(order: OutsideOrder, store: Store, say: Callable[[str], None] =
         episodes_for(tasks, [Player(order.player)], trials=1, seed=order.seed),
         run_id=run_id,
         seed=order.seed,
-        machine=order.machine,
+        # Marks of the accessibility tree need programs that serve one.
+        machine=order.machine.model_copy(
+            update={"accessibility": order.machine.accessibility or order.asked.marks == "accessibility"}
+        ),
         task_set_digest=order.task_set_digest,
         # No second attempt: the one outside would find a task that it has half done begun anew.
-        settings={"hints": order.hints, "retries": 0, **needs_of(tasks, databases)},
+        settings={
+            "hints": order.asked.hints,
+            "retries": 0,
+            AGENT_SETTING: order.asked.model_dump(mode="json"),
+            **needs_of(tasks, databases),
+        },
     )
     open_run(store, manifest)
     build_environments(manifest, order.taskdefs, say)

@@ -28,9 +28,9 @@ from mcp_types import (
 
 from tasks_lib import __version__
 from tasks_lib.agents import View
-from tasks_lib.agents.outside import told
-from tasks_lib.agents.settings import AgentSettings
+from tasks_lib.agents.outside import pictures, told
 from tasks_lib.agents.tool_replies import Toolbox, reply_of
+from tasks_lib.episodes.asking import settings_of_agents
 from tasks_lib.episodes.outside import OutsideEpisode
 from tasks_lib.models import ToolCall
 from tasks_lib.records import Modality
@@ -69,8 +69,6 @@ class DesktopFace:
     ----------
     episode : OutsideEpisode
         Under way; nobody else answers it.
-    hints : bool
-        Whether the task's hints are told.
 
     Attributes
     ----------
@@ -78,9 +76,9 @@ class DesktopFace:
         Of the MCP SDK, for any of its transports.
     """
 
-    def __init__(self, episode: OutsideEpisode, *, hints: bool = True) -> None:
+    def __init__(self, episode: OutsideEpisode) -> None:
         self._episode = episode
-        self._settings = AgentSettings(replies="tools").told(hints=hints)
+        self._settings = settings_of_agents(episode.work)
         self._one_call = threading.Lock()
         self._view: View | None = None
         self._begun = False
@@ -113,7 +111,7 @@ class DesktopFace:
             ),
         }
         for stage in self._episode.work.task.stages:
-            for spec in _toolbox(stage.modality).specs():
+            for spec in self._toolbox(stage.modality).specs():
                 tool = Tool(name=spec.name, description=spec.description, input_schema=dict(spec.parameters))
                 found.setdefault(spec.name, tool)
         what = "Do several calls in one step, in order; all are checked before any is done."
@@ -141,7 +139,7 @@ class DesktopFace:
             if arguments:
                 return _said(f"{name} takes no arguments", error=True)
             return self._told(self._view, task=name == TASK)
-        toolbox = _toolbox(self._episode.stage.modality)
+        toolbox = self._toolbox(self._episode.stage.modality)
         if name == SEVERAL:
             calls = _several(arguments)
             if isinstance(calls, str):
@@ -157,22 +155,20 @@ class DesktopFace:
         return self._told(self._view, task=self._episode.stage is not stage, error=failed)
 
     def _told(self, view: View, *, task: bool, error: bool = False) -> CallToolResult:
-        pictures = [png for png in (view.screenshot, view.figure) if png is not None]
         return CallToolResult(
-            content=[TextContent(text=told(view, self._settings, task=task)), *(_image(png) for png in pictures)],
+            content=[TextContent(text=told(view, self._settings, task=task)), *(_image(png) for png in pictures(view))],
             is_error=error,
         )
+
+    def _toolbox(self, modality: Modality) -> Toolbox:
+        """Gather the tools of a stage; notes are the client's own affair."""
+        whole = Toolbox.of(modality, marks=self._settings.marks != "none")
+        return Toolbox(whole.computer, {name: own for name, own in whole.own.items() if name != "remember"})
 
     def _over(self, *, error: bool) -> CallToolResult:
         void = self._episode.void
         why = "" if void is None else f" It does not count, for a reason that is none of yours ({void.reason})."
         return _said(f"The episode is over.{why}", error=error)
-
-
-def _toolbox(modality: Modality) -> Toolbox:
-    """Gather the tools of a stage; notes are the client's own affair."""
-    whole = Toolbox.of(modality)
-    return Toolbox(whole.computer, {name: own for name, own in whole.own.items() if name != "remember"})
 
 
 def _several(arguments: Mapping[str, Any]) -> list[ToolCall] | str:

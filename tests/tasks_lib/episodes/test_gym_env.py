@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tasks_lib.agents.settings import AgentSettings
 from tasks_lib.records import Outcome, Verdict
 from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.sandbox import provider
@@ -109,7 +110,13 @@ def test_what_is_not_there_is_refused(env):
 def test_a_desktop_is_seen_and_operated(tmp_path):
     place = Path("mattoolbench") / "xps" / "active-range"
     shutil.copytree(find_root() / place, tmp_path / "defs" / place)
-    env = TaskEnv(["active-range"], store=str(tmp_path / "store"), taskdefs=tmp_path / "defs", render_mode="rgb_array")
+    env = TaskEnv(
+        ["active-range"],
+        store=str(tmp_path / "store"),
+        taskdefs=tmp_path / "defs",
+        asked=AgentSettings(steps=3),
+        render_mode="rgb_array",
+    )
     try:
         seen, info = env.reset()
         assert seen in env.observation_space
@@ -125,8 +132,9 @@ def test_a_desktop_is_seen_and_operated(tmp_path):
         after, _, _, _, info = env.step(outside)
         assert info["wasted"]
         assert set(env.evaluate().values()) == {0}
-        final, _, ended, _, info = env.step({"tool": "fail"})
-        assert (ended, info["outcome"], info["ending"]) == (True, "FAIL", "gave up")
+        # The third step is the last of the budget, so it is cut off and does not end it by itself.
+        final, _, ended, spent, info = env.step({"tool": "keyboard_press", "arguments": {"keys": "escape"}})
+        assert (ended, spent, info["outcome"], info["ending"]) == (False, True, "FAIL", "step budget")
         assert final["screenshot"].std() > 20
         assert final["text"] == "The episode is over."
     finally:

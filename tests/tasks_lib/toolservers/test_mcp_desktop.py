@@ -21,6 +21,7 @@ import pytest
 from PIL import Image, ImageChops
 from typer.testing import CliRunner
 
+from tasks_lib.agents.settings import AgentSettings
 from tasks_lib.cli import app
 from tasks_lib.episodes.outside import OutsideOrder, open_outside
 from tasks_lib.records import Decision, Ending, Evidence, MachineSettings, Outcome, Step, Verdict
@@ -70,6 +71,7 @@ def face(store):
         task_set_digest=tasks.digest,
         taskdefs=ONE_STAGE,
         machine=MachineSettings(),
+        asked=AgentSettings(replies="tools"),
     )
     made = DesktopFace(open_outside(order, store))
     yield made
