@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -25,18 +25,11 @@ _STATUS = ("org.a11y.Bus", "/org/a11y/bus")
 _REGISTRY = ("org.a11y.atspi.Registry", "/org/a11y/atspi/accessible/root")
 _SHOWING = 25  # bit of the state set
 # What menus and open lists consist of; anything else at such a place is below them.
-_IN_POPUPS = frozenset(
-    {
-        "check menu item",
-        "list item",
-        "menu",
-        "menu item",
-        "radio menu item",
-        "table cell",
-        "tearoff menu item",
-        "tree item",
-    }
-)
+_IN_MENUS = frozenset({"check menu item", "menu", "menu item", "radio menu item", "tearoff menu item"})
+_IN_LISTS = frozenset({"list item", "table cell", "tree item"})
+# What lies outside such a parent is scrolled out of sight, whatever its state says; menus stick out of all parents.
+_CLIPPING = frozenset({"filler", "layered pane", "panel", "scroll pane", "viewport"})
+_STICKING_OUT = frozenset({"combo box", "menu", "menu bar", "popup menu"})
 # Roles whose text is no name.
 _WRITTEN = frozenset({"text", "entry", "spin button", "combo box"})
 _LONGEST_TEXT = 80
@@ -51,6 +44,7 @@ _ANSWER_SECONDS = 1.0
 _START_SECONDS = 10.0
 
 Reference = tuple[str, str]
+Box = tuple[int, int, int, int]
 
 
 class SilentBusError(OSError):
@@ -93,6 +87,7 @@ class _Node:
     reference: Reference
     pid: int
     window: str = ""
+    clip: Box | None = None
 
 
 class Accessibility:
@@ -159,7 +154,9 @@ class Accessibility:
             except (OSError, TimeoutError) as trouble:
                 self._connection = None
                 return [], f"the accessibility bus does not answer: {trouble}"
-        return [element for element in found if not _covered(element, layers)], problem
+        popups = [layer for layer in layers if layer.popup]
+        menus = {layer for layer in popups if any(one.role in _IN_MENUS and _in(one, layer) for one in found)}
+        return [element for element in found if not _covered(element, layers, menus)], problem
 
     def _walk(self, end: float) -> tuple[list[Element], str]:
         if self._connection is None:
@@ -224,18 +221,33 @@ class _Bus:
         children = self._ask([_call(ref, "GetChildren") for ref in refs])
         written = [n for n, role in enumerate(roles) if role is not None and role[0] in _WRITTEN]
         texts = dict(zip(written, self._ask([_text_call(refs[n]) for n in written]), strict=True))
+        # What has no name has a tooltip, as the buttons of tool bars do.
+        nameless = [n for n, name in enumerate(names) if name is None or not name[0][1]]
+        described = dict(
+            zip(
+                nameless,
+                self._ask([Properties(_address(refs[n], _ACCESSIBLE)).get("Description") for n in nameless]),
+                strict=True,
+            )
+        )
         for number, node in enumerate(seen):
             role = str((roles[number] or ["unknown"])[0])
             name = str((names[number] or [("s", "")])[0][1])
             if depth == 1:
                 node = replace(node, window=name)
             below = [(str(bus), str(path)) for bus, path in (children[number] or [[]])[0]][:_MOST_CHILDREN]
-            box = boxes[number]
             element = None
-            if box is not None and box[0][2] > 0 and box[0][3] > 0:
-                text = str((texts.get(number) or [""])[0])
-                x, y, width, height = map(int, box[0])
-                element = Element(role, name, text, x, y, width, height, node.pid, node.window)
+            box = _box(boxes[number])
+            if box is not None:
+                shown = _common(box, node.clip)
+                if min(shown[2:]) > 0:
+                    text = str((texts.get(number) or [""])[0])
+                    named = name or str((described.get(number) or [("s", "")])[0][1])
+                    element = Element(role, named, text, *shown, node.pid, node.window)
+                if role in _STICKING_OUT and element is not None:
+                    node = replace(node, clip=None)
+                elif role in _CLIPPING:
+                    node = replace(node, clip=shown)
             yield node, element, below
 
     def _ask(self, messages: Sequence[Message]) -> list[tuple[Any, ...] | None]:
@@ -270,17 +282,36 @@ class _Bus:
         return answers
 
 
-def _covered(element: Element, layers: Sequence[Layer]) -> bool:
+def _covered(element: Element, layers: Sequence[Layer], menus: Collection[Layer]) -> bool:
     """Whether something else than the element's own window is uppermost at its middle."""
+    layer = next((layer for layer in layers if _in(element, layer)), None)
+    if layer is None or (layer.pid is not None and layer.pid != element.pid):
+        return True
+    if layer.popup:
+        return element.role not in (_IN_MENUS if layer in menus else _IN_LISTS)
+    return bool(element.window) and layer.title != element.window
+
+
+def _in(element: Element, layer: Layer) -> bool:
     x, y = element.x + element.width // 2, element.y + element.height // 2
-    for layer in layers:
-        if layer.x <= x < layer.x + layer.width and layer.y <= y < layer.y + layer.height:
-            if layer.pid is not None and layer.pid != element.pid:
-                return True
-            if layer.popup:
-                return element.role not in _IN_POPUPS
-            return bool(element.window) and layer.title != element.window
-    return True
+    return layer.x <= x < layer.x + layer.width and layer.y <= y < layer.y + layer.height
+
+
+def _common(box: Box, clip: Box | None) -> Box:
+    """Return what two boxes have in common; its width or height is 0 or less where that is nothing."""
+    if clip is None:
+        return box
+    left, top = max(box[0], clip[0]), max(box[1], clip[1])
+    right, bottom = min(box[0] + box[2], clip[0] + clip[2]), min(box[1] + box[3], clip[1] + clip[3])
+    return left, top, right - left, bottom - top
+
+
+def _box(answer: tuple[Any, ...] | None) -> Box | None:
+    """Return the extents that a program told; None where there are none, as of what is not laid out."""
+    if answer is None or answer[0][2] <= 0 or answer[0][3] <= 0:
+        return None
+    x, y, width, height = map(int, answer[0])
+    return x, y, width, height
 
 
 def _call(reference: Reference, method: str) -> Message:
