@@ -2,10 +2,10 @@
 SHELL := /bin/bash
 ARGS ?=
 
-.PHONY: run test prove check schemas bench clean help
+.PHONY: run test prove check schemas small-model bench clean help
 
 help: ## what there is
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
 run: ## set up what is missing and run the benchmark `smoke`
 	@bash infra/setup.sh run
@@ -27,6 +27,10 @@ schemas: ## write docs/schemas/ and docs/getters-and-metrics.md anew
 	@bash infra/setup.sh test
 	@.venv/bin/python -m tasks_lib.records.schemas
 	@.venv/bin/python -m tasks_lib.evaluation.reference
+
+small-model: ## play a code task and a GUI task with a small real model on loopback (docs/models.md)
+	@bash infra/setup.sh run
+	@.venv/bin/python -m infra.small_model $(ARGS)
 
 bench: ## measure overheads (docs/performance.md)
 	@bash infra/setup.sh test

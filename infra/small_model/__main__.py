@@ -40,6 +40,7 @@ api_key_env = "{key_variable}"
 temperature = 0.7
 seed = 1
 max_tokens = 384
+read_seconds = 600
 image = {{ enabled = false }}
 price_per_million = {{ input = 0, output = 0 }}
 """
@@ -88,17 +89,20 @@ def served(gguf: Path | None, threads: int, key: str) -> Iterator[dict[str, str]
 
 
 def main() -> int:
-    """Do all of it; returns the exit code of the first command that failed, else 0."""
+    """Do all of it; returns the exit code of the first command that failed, else 0. A failed task is no failure."""
     parser = argparse.ArgumentParser(prog="python -m infra.small_model", description=__doc__)
-    parser.add_argument("--store", default="artifacts", help="where the run is kept")
+    parser.add_argument("--store", default=str(ROOT / "artifacts"), help="where the run is kept")
     parser.add_argument(
         "--task", action="append", metavar="ID", help=f"instead of {' and '.join(TASKS)}; may be repeated"
     )
     parser.add_argument("--run", metavar="NAME", help="the run's name; one that is there goes on")
+    parser.add_argument("--steps", type=int, default=12, help="replies to a task at most; the tasks allow more")
     parser.add_argument("--gguf", type=Path, help="another model's weights")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="processor cores for the model")
     options = parser.parse_args()
 
+    # The commands run in the project's folder, whoever calls from where.
+    store = options.store if "://" in options.store else str(Path(options.store).resolve())
     key, name = secrets.token_hex(24), options.run or f"{now():%Y%m%d-%H%M%S}-small-model"
     settings = STATE / "small-model.toml"
     with served(options.gguf, options.threads, key) as endpoint:
@@ -108,13 +112,14 @@ def main() -> int:
         environment = {**os.environ, "MATASSAY_CONFIG": str(settings), KEY_VARIABLE: key}
         matassay = [sys.executable, "-m", "tasks_lib.cli"]
         tasks = [word for task in options.task or TASKS for word in ("--task", task)]
-        run = ["run", *tasks, "--agent", "llm", "--model", MODEL, "--store", options.store, "--resume", name]
+        run = ["run", *tasks, "--agent", "llm", "--model", MODEL, "--store", store, "--resume", name]
+        run += ["--agent-setting", f"steps={options.steps}"]
         for words in (["models", "check", MODEL], run):
             code = subprocess.run([*matassay, *words], env=environment, cwd=ROOT, check=False).returncode
-            if code:
+            if code and words is not run:
                 return code
-    print(table(figures(Store.open(options.store), name)))
-    return 0
+    print(table(figures(Store.open(store), name)))
+    return code
 
 
 if __name__ == "__main__":

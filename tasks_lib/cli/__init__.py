@@ -17,6 +17,7 @@ from tasks_lib.cli.doctor import doctor
 from tasks_lib.cli.environments import environments_app
 from tasks_lib.cli.explaining import explain
 from tasks_lib.cli.gallery import gallery
+from tasks_lib.cli.models import models_app
 from tasks_lib.cli.new_task import scaffold
 from tasks_lib.cli.proving import prove
 from tasks_lib.cli.recording import record
@@ -26,6 +27,7 @@ from tasks_lib.cli.serving import serve
 from tasks_lib.cli.targets import targets_app
 from tasks_lib.cli.tasks import lint_tasks, tasks_app
 from tasks_lib.cli.toolserver import mcp_app
+from tasks_lib.cli.trajectories import trajectories_app
 from tasks_lib.episodes.human import seated
 
 app = typer.Typer(
@@ -67,6 +69,8 @@ app.command()(evaluator_audit)
 app.command()(explain)
 app.command()(gallery)
 app.command()(serve)
+app.add_typer(trajectories_app, name="trajectories")
+app.add_typer(models_app, name="models")
 app.add_typer(databases_app, name="databases")
 afm_app.command("experiment")(experiment)
 app.add_typer(afm_app, name="afm")

@@ -34,6 +34,7 @@ from tasks_lib.episodes import (
     check_agent_settings,
     check_databases,
     check_hints,
+    check_models,
     check_played_by_agents,
     load_engine,
     manifest_for,
@@ -99,6 +100,9 @@ def run(
         list[str] | None,
         typer.Option("--agent-setting", metavar="KEY=VALUE", help="How models are asked; may be repeated."),
     ] = None,
+    model_check: Annotated[
+        bool, typer.Option("--model-check/--no-model-check", help="Whether models are tried before the first episode.")
+    ] = True,
     taskdefs: TaskdefsOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -141,8 +145,10 @@ def run(
         where = _executor(executor)
         if resume and place.exists(RunFolder(place, resume).manifest) and choice.is_open:
             manifest = read_manifest(place, resume)
+            _check(manifest, root, where, wanted=model_check)
         else:
             planned = manifest_for(choice, root, run_id=resume, command=_command())
+            _check(planned, root, where, wanted=model_check)
             if where == "inline":
                 load_engine().warm_up()
             manifest = open_run(place, planned)
@@ -215,6 +221,12 @@ def _limit(usd: float | None, tokens: int | None) -> SpendingLimit:
         msg = f"a budget in US dollars is a number above 0, got {usd:g}: leave it out for no limit"
         raise ConfigurationError(msg)
     return SpendingLimit(usd=usd, tokens=tokens)
+
+
+def _check(manifest: RunManifest, taskdefs: Path, executor: Executor, *, wanted: bool) -> None:
+    """Try the models, unless they are asked from elsewhere: keys and networks there are not those here."""
+    if wanted and executor == "inline":
+        check_models(manifest, taskdefs, settings_file())
 
 
 def _executor(name: str) -> Executor:
