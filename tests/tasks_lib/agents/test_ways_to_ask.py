@@ -17,7 +17,7 @@ from tasks_lib.records import Decision, Ending, Mark, Modality, Observation, Win
 from ..models.faces import FACES  # noqa: TID252  # the endpoints of the clients' own tests
 
 TOOLS = AgentSettings(replies="tools")
-SCREEN = (1440, 900)
+SCREEN = (720, 450)
 
 
 @pytest.fixture(scope="module", params=sorted(FACES))
