@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 
 from tasks_lib.models.dialects import error_text, retry_delay, told_error
+from tasks_lib.models.dialects.reply import text_of_field
 from tasks_lib.models.retries import retry_after_seconds
 
 # Cut to what a line can hold only after secrets were taken out: a cut secret would not be found.
@@ -89,7 +90,7 @@ def failed_status(response: httpx.Response, raw: bytes) -> TryFailedError:
 
 def failed_event(event: Mapping[str, Any]) -> TryFailedError | None:
     """Judge the JSON of an event, or of a reply of status 200; None where it tells of no error."""
-    kind = event.get("type")
+    kind = text_of_field(event, "type")
     inner = event.get("response") if kind == "response.failed" else event
     if not isinstance(inner, Mapping) or not (inner.get("error") or kind in {"error", "response.failed"}):
         return None

@@ -137,9 +137,9 @@ class _Handler(BaseHTTPRequestHandler):
         elif kind is FaultKind.ERROR_WITHIN:
             told = b"".join([*sent[: len(sent) // 2], event_bytes(("error", fault.body))])
             self._send_bytes(200, told if events else fault.body.encode(), {}, media_type)
-        elif kind is FaultKind.STALL:
+        elif kind in {FaultKind.STALL, FaultKind.HELD_OPEN}:
             self._head(media_type, None)
-            self._write_chunk(half)
+            self._write_chunk(half if kind is FaultKind.STALL else body)
             self.server.stop.wait(fault.seconds)
             self._cut()
         elif kind is FaultKind.KEPT_ALIVE:

@@ -27,6 +27,7 @@ class FaultKind(StrEnum):
     BROKEN_EVENT = "JSON that is broken in the middle of a reply"
     STALL = "silence in the middle of a reply"
     KEPT_ALIVE = "nothing but signs of life"
+    HELD_OPEN = "a reply without an end of its body"
     ERROR_WITHIN = "an error told with status 200, of a stream in its middle"
 
 
@@ -68,8 +69,8 @@ class Fault:
     retry_after : str or None
         Header of `FaultKind.STATUS`.
     seconds : float
-        Delay of `FaultKind.SLOW`, silence of `FaultKind.STALL`, pause between bytes of `FaultKind.DRIP` and between
-        signs of life of `FaultKind.KEPT_ALIVE`, s.
+        Delay of `FaultKind.SLOW`, silence of `FaultKind.STALL` and `FaultKind.HELD_OPEN`, pause between bytes of
+        `FaultKind.DRIP` and between signs of life of `FaultKind.KEPT_ALIVE`, s.
     body : str
         Of `FaultKind.STATUS` and `FaultKind.GARBAGE`; the JSON of `FaultKind.ERROR_WITHIN`.
     """

@@ -97,7 +97,7 @@ def _raw_input(block: Mapping[str, Any]) -> str:
 
 
 def _parts(block: Mapping[str, Any], calls: Iterator[ToolCall]) -> list[Part]:
-    kind = block.get("type")
+    kind = text_of_field(block, "type")
     if kind == "text":
         return [TextPart(text_of_field(block, "text"))]
     if kind == "tool_use":

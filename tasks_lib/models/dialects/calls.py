@@ -72,6 +72,16 @@ def with_ids_of_their_own(calls: list[ToolCall]) -> list[ToolCall]:
     return found
 
 
+def arguments_text(call: ToolCall) -> str:
+    """Return the arguments for the next request: as the model wrote them, if they are sound.
+
+    What could not be read goes back as no arguments: servers that parse the history would refuse it for good.
+    """
+    if call.arguments is not None and not call.note and call.raw.strip():
+        return call.raw
+    return json.dumps(dict(call.arguments or {}), ensure_ascii=False)
+
+
 def is_ours(call_id: str) -> bool:
     """Tell whether an id was made here because the endpoint gave none."""
     return re.fullmatch(r"call_\d+_[0-9a-f]{12}(?:_\d+)?", call_id) is not None

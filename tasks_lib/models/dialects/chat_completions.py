@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tasks_lib.models.dialects.calls import read_call, with_ids_of_their_own
+from tasks_lib.models.dialects.calls import arguments_text, read_call, with_ids_of_their_own
 from tasks_lib.models.dialects.chat_stream import ChatAssembler
 from tasks_lib.models.dialects.dialect import Dialect, data_url, known, text_of
 from tasks_lib.models.dialects.reply import (
@@ -127,12 +127,11 @@ def _assistant(message: Message) -> dict[str, Any]:
         if isinstance(part, OpaquePart) and part.dialect == _NAME:
             written.update(part.data)
     if calls:
-        # What could not be read goes back as no arguments: servers that parse the history would refuse it for good.
         written["tool_calls"] = [
             {
                 "id": call.id,
                 "type": "function",
-                "function": {"name": call.name, "arguments": json.dumps(dict(call.arguments or {}))},
+                "function": {"name": call.name, "arguments": arguments_text(call)},
             }
             for call in calls
         ]

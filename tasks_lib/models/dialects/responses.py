@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tasks_lib.models.dialects.calls import read_call, with_ids_of_their_own
+from tasks_lib.models.dialects.calls import arguments_text, read_call, with_ids_of_their_own
 from tasks_lib.models.dialects.dialect import Dialect, data_url, known, system_text, text_of
 from tasks_lib.models.dialects.reply import (
     BrokenReplyError,
@@ -128,7 +127,7 @@ class ResponsesAssembler:
 
     def take(self, event: Mapping[str, Any]) -> None:
         """Take an event."""
-        kind = event.get("type")
+        kind = text_of_field(event, "type")
         response, item = event.get("response"), event.get("item")
         if kind in {"response.completed", "response.incomplete", "response.failed"} and isinstance(response, dict):
             self._response, self.complete, self.ended = response, True, True
@@ -168,8 +167,11 @@ def _items(message: Message) -> list[dict[str, Any]]:
             if isinstance(part, OpaquePart) and part.dialect == _NAME:
                 found.append(dict(part.data))
             elif isinstance(part, ToolCallPart):
-                arguments = json.dumps(dict(part.call.arguments or {}))
-                call = {"call_id": part.call.id, "name": part.call.name, "arguments": arguments}
+                call = {
+                    "call_id": part.call.id,
+                    "name": part.call.name,
+                    "arguments": arguments_text(part.call),
+                }
                 found.append({"type": "function_call", **call})
             elif isinstance(part, TextPart):
                 found.append({"role": "assistant", "content": [{"type": "output_text", "text": part.text}]})

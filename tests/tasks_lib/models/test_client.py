@@ -7,16 +7,21 @@ import pytest
 
 from tasks_lib.models import (
     Canned,
+    Completion,
     DeadlineError,
     Fault,
     FaultKind,
     HttpChat,
     ImagePart,
+    ImageSettings,
     Message,
     ModelSettings,
     Prices,
     RetryPolicy,
     ScriptedEndpoint,
+    TextPart,
+    ToolCall,
+    ToolCallPart,
 )
 from tasks_lib.records.errors import ConfigurationError, EndpointError, TransientEndpointError
 
@@ -277,3 +282,115 @@ def test_a_closed_client_opens_anew(endpoint):
 def test_jitter_follows_the_seed():
     first, second = RetryPolicy(seed=3), RetryPolicy(seed=3)
     assert [first.wait(n) for n in (1, 2, 3)] == [second.wait(n) for n in (1, 2, 3)]
+
+
+class Gate:
+    """A gate at which every caller waits, by the clock that it is given."""
+
+    def __init__(self, wait=0.0):
+        self.wait, self.now = wait, 0.0
+        self.asked, self.left = [], []
+
+    def clock(self):
+        return self.now
+
+    def enter(self, seconds):
+        self.asked.append(seconds)
+        if seconds is not None and self.wait > seconds:
+            msg = "all 2 places are taken"
+            raise DeadlineError(msg)
+        self.now += self.wait
+        return self.wait
+
+    def leave(self, *, throttled, retry_after):
+        self.left.append((throttled, retry_after))
+
+
+def gated(session, gate, *, attempts=3, **changes):
+    settings = session.settings(attempts=attempts, **changes)
+    return HttpChat(
+        "night", settings, api_key=session.token, environ={}, sleep=lambda _: None, gate=gate, clock=gate.clock
+    )
+
+
+def test_the_wait_at_the_gate_is_lost_time(endpoint):
+    gate = Gate(7.0)
+    reply = gated(endpoint.open(["ok"]), gate).complete(ASK, seconds=600)
+    assert (reply.lost, reply.seconds, gate.asked) == (7.0, 7.0, [600.0])
+    assert gate.left == [(False, None)]
+    assert gated(endpoint.open([Fault(FaultKind.STATUS, 500), "ok"]), gate).complete(ASK).lost == 14.0
+
+
+@pytest.mark.parametrize("status", [403, 500])
+def test_the_place_is_given_back_whatever_happens(endpoint, status):
+    gate = Gate()
+    with pytest.raises(EndpointError):
+        gated(endpoint.open([Fault(FaultKind.STATUS, status)] * 3), gate).complete(ASK)
+    assert len(gate.left) == len(gate.asked) == (1 if status == 403 else 3)
+
+
+def test_the_place_is_given_back_by_a_caller_that_is_interrupted(endpoint, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    gate = Gate()
+    monkeypatch.setattr("tasks_lib.models._wire.within", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        gated(endpoint.open(["ok"]), gate).complete(ASK)
+    assert gate.left == [(False, None)]
+
+
+def test_no_place_in_time_is_no_fault_of_the_caller(endpoint):
+    session = endpoint.open(["never"])
+    with pytest.raises(TransientEndpointError, match=r"all 2 places are taken.*max_concurrency") as caught:
+        gated(session, Gate(30.0)).complete(ASK, seconds=10)
+    assert not isinstance(caught.value, DeadlineError)
+    assert not session.requests
+
+
+def test_time_that_runs_out_after_a_long_wait_at_the_gate_is_no_fault_of_the_caller(endpoint):
+    for wait, kind in ((0.001, DeadlineError), (0.1, TransientEndpointError)):
+        gate = Gate(wait)
+        with pytest.raises(TransientEndpointError) as caught:
+            gated(endpoint.open([Fault(FaultKind.SLOW, seconds=60)] * 3), gate, attempts=1).complete(ASK, seconds=0.2)
+        assert type(caught.value) is kind
+
+
+def test_a_model_that_takes_no_pictures_is_sent_none(endpoint):
+    session = endpoint.open(["ok"])
+    chat, _ = client(session, image=ImageSettings(enabled=False))
+    with pytest.raises(ConfigurationError, match=r"'night' is to be shown a picture.*image\.enabled"):
+        chat.complete([Message.of("user", "look", ImagePart(b"x", "image/png"))])
+    assert not session.requests
+    assert chat.complete(ASK).text == "ok"
+
+
+def test_usage_of_a_stream_is_asked_for_unless_the_server_refuses_that(endpoint):
+    asked, refusing = endpoint.open(["ok"]), endpoint.open(["ok"])
+    assert client(asked)[0].complete(ASK).usage.input_tokens == 6
+    assert client(refusing, stream_usage=False)[0].complete(ASK).usage.input_tokens is None
+    assert asked.requests[0]["stream_options"] == {"include_usage": True}
+    assert "stream_options" not in refusing.requests[0]
+
+
+def test_texts_that_no_encoding_can_carry_are_sent_all_the_same(endpoint):
+    session = endpoint.open(["ok"])
+    client(session)[0].complete([Message.of("user", "a\ud800b")])
+    assert session.requests[0]["messages"][0]["content"] == "a?b"
+
+
+def test_a_secret_that_the_cut_of_a_message_would_go_through_is_hidden_first(endpoint):
+    key = "sk-canary-" + "0123456789" * 8
+    for before in range(400, 520, 7):
+        session = endpoint.open([Fault(FaultKind.STATUS, 400, body=f'{{"error": "{"x" * before}{key}"}}')])
+        session.token = key
+        chat, _ = client(session, key=key)
+        with pytest.raises(EndpointError) as caught:
+            chat.complete(ASK)
+        assert "canary" not in str(caught.value)
+
+
+def test_a_completion_makes_its_turn_of_text_and_calls():
+    call = ToolCall("a", "click", "{}", {})
+    assert Completion("hi", calls=(call,)).turn == Message("assistant", (TextPart("hi"), ToolCallPart(call)))
+    assert Completion("").turn == Message("assistant", ())

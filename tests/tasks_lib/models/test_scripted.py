@@ -105,3 +105,31 @@ def test_a_session_does_not_show_its_token():
     with ScriptedEndpoint() as endpoint:
         session = endpoint.open([])
         assert session.token not in repr(session)
+
+
+def events_of(answer):
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    lines = [line.removeprefix("data: ") for line in answer.text.split("\n\n") if line]
+    assert lines.pop() == "[DONE]"
+    return list(map(json.loads, lines))
+
+
+def test_a_reply_is_streamed_where_that_is_asked_for(endpoint):
+    canned = Canned("It is done, all of it.", reasoning="hm", calls=(("click", '{"x": 1}'),))
+    session = endpoint.open([canned, canned])
+    chunks = events_of(ask(session, json=BODY | {"stream": True}))
+    deltas = [chunk["choices"][0]["delta"] for chunk in chunks]
+    assert "".join(delta.get("content", "") for delta in deltas) == canned.text
+    assert "".join(delta.get("reasoning_content", "") for delta in deltas) == "hm"
+    calls = [call for delta in deltas for call in delta.get("tool_calls", [])]
+    assert calls[0]["function"]["name"] == "click"
+    assert "".join(call["function"]["arguments"] for call in calls) == '{"x": 1}'
+    assert chunks[-1]["choices"][0]["finish_reason"] == "tool_calls"
+    assert not any("usage" in chunk for chunk in chunks)
+    told = events_of(ask(session, json=BODY | {"stream": True, "stream_options": {"include_usage": True}}))[-1]
+    assert (told["choices"], told["usage"]["completion_tokens"]) == ([], 11)
+
+
+def test_a_refusal_stands_in_a_field_of_its_own(endpoint):
+    message = ask(endpoint.open([Canned("", refusal="No.")])).json()["choices"][0]["message"]
+    assert (message["content"], message["refusal"]) == (None, "No.")

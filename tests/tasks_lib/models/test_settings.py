@@ -71,6 +71,9 @@ BASE = '[models.a]\nbase_url = "http://h/v1"\nmodel = "m"\n'
         (BASE + 'provider = "anthropic"\ntemperature = 1.5\n', 1, "a temperature from 0 to 1, not 1.5"),
         (BASE + 'api_key_env = "sk-abc"\n', 4, "models.a.api_key_env: .*pattern"),
         (BASE + "extra_body = { messages = [] }\n", 4, "models.a.extra_body: extra_body may not hold messages"),
+        (BASE + "extra_body = { tools = [] }\n", 4, "models.a.extra_body: extra_body may not hold tools"),
+        (BASE + "stall_seconds = 0\n", 4, "models.a.stall_seconds"),
+        (BASE + "max_concurrency = 0\n", 4, "models.a.max_concurrency"),
         (BASE + "max_tokens = 0\n", 4, "models.a.max_tokens"),
         ('\n[models.a]\nmodel = "m"\n', 2, "models.a.base_url: is missing"),
         ('[models.a]\nmodel = "m"\nbase_url = "localhost:80"\n', 3, "is an http.s. address: write e.g."),
@@ -112,19 +115,27 @@ def test_an_unreadable_file_is_named(tmp_path):
     [
         (Usage(input_tokens=1_000_000, output_tokens=2_000_000), 1.0 + 20.0),
         (Usage(input_tokens=1_000_000, output_tokens=0, cached_tokens=500_000), 0.5 + 0.05),
+        (Usage(input_tokens=1_000_000, output_tokens=0, cache_write_tokens=500_000), 0.5 + 0.625),
+        (
+            Usage(input_tokens=1_000_000, output_tokens=0, cached_tokens=800_000, cache_write_tokens=900_000),
+            0.08 + 0.25,
+        ),
         (Usage(input_tokens=10, output_tokens=None), None),
         (Usage(), None),
     ],
 )
 def test_cost(usage, cost):
-    assert Prices(input=1.0, output=10.0, cached=0.1).cost(usage) == (None if cost is None else pytest.approx(cost))
+    prices = Prices(input=1.0, output=10.0, cached=0.1, cache_write=1.25)
+    assert prices.cost(usage) == (None if cost is None else pytest.approx(cost))
 
 
 def test_cached_tokens_cost_as_others_where_no_price_is_given():
-    usage = Usage(input_tokens=1_000_000, output_tokens=0, cached_tokens=900_000)
+    usage = Usage(input_tokens=1_000_000, output_tokens=0, cached_tokens=700_000, cache_write_tokens=200_000)
     assert Prices(input=2.0, output=0.0).cost(usage) == pytest.approx(2.0)
 
 
 def test_defaults_ask_for_nothing_special():
     plain = ModelSettings(base_url="http://h/v1", model="m")
     assert (plain.temperature, plain.seed, plain.image.max_long_edge) == (None, None, None)
+    assert (plain.stream, plain.stream_usage, plain.stall_seconds) == (True, True, 60.0)
+    assert (plain.image.enabled, plain.max_concurrency) == (True, 32)
