@@ -57,6 +57,7 @@ class Wire:
         if settings.stream:
             self._headers["Accept"] = "text/event-stream, application/json"
         self._client: httpx.Client | None = None
+        self._opening = threading.Lock()
 
     def ask(self, body: Mapping[str, Any], limit: float, *, of_caller: bool) -> tuple[ChatReply | TryFailedError, Seen]:
         """Send a request and read the reply.
@@ -89,7 +90,8 @@ class Wire:
 
     def close(self) -> None:
         """Close the connections; a later call opens new ones."""
-        client, self._client = self._client, None
+        with self._opening:
+            client, self._client = self._client, None
         if client is not None:
             client.close()
 
@@ -170,14 +172,17 @@ class Wire:
         return self._dialect.read(assembler.body())
 
     def _open(self) -> httpx.Client:
-        if self._client is None:
-            # A proxy of the environment must not be asked for an endpoint on this very host.
-            address = urlsplit(self.url)
-            # Certificates are loaded where one is to be checked: it takes longer than a call on loopback.
-            self._client = httpx.Client(
-                trust_env=address.hostname not in _LOOPBACK, follow_redirects=False, verify=address.scheme != "http"
-            )
-        return self._client
+        with self._opening:
+            if self._client is None:
+                address = urlsplit(self.url)
+                self._client = httpx.Client(
+                    # A proxy of the environment must not be asked for an endpoint on this very host.
+                    trust_env=address.hostname not in _LOOPBACK,
+                    follow_redirects=False,
+                    # Certificates are loaded where one is to be checked: it takes longer than a call on loopback.
+                    verify=address.scheme != "http",
+                )
+            return self._client
 
 
 def _chunks(response: httpx.Response, abandoned: threading.Event, ended: threading.Event) -> Iterator[bytes]:

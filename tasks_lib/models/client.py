@@ -105,7 +105,10 @@ class HttpChat:
         attempt, waited = 0, 0.0
         while True:
             attempt += 1
-            waited += self._enter(seconds, started)
+            left = None if seconds is None else seconds - (self._clock() - started)
+            if left is not None and left <= 0 and attempt == 1:
+                raise DeadlineError(self._say("no time is left to ask", "give the stage a larger budget in seconds"))
+            waited += self._enter(left)
             sent = self._clock()
             left = None if seconds is None else seconds - (sent - started)
             # Time that went to failures and to the gate is no fault of the caller.
@@ -145,11 +148,11 @@ class HttpChat:
             raise ConfigurationError(msg)
         return DIALECTS[self._settings.provider].write(messages, self._settings, tools)
 
-    def _enter(self, seconds: float | None, started: float) -> float:
+    def _enter(self, left: float | None) -> float:
         if self._gate is None:
             return 0.0
         try:
-            return self._gate.enter(None if seconds is None else seconds - (self._clock() - started))
+            return self._gate.enter(left)
         except DeadlineError as error:
             why = f"no place among the calls at a time came free in the time that was left ({error})"
             advice = "lower the number of episodes at a time, or raise `max_concurrency`"
@@ -168,10 +171,6 @@ class HttpChat:
         try:
             if limit > 0:
                 found, seen = self._wire.ask(body, limit, of_caller=of_caller and own)
-            elif own:
-                found = TryFailedError(
-                    "no time is left to ask", "give the stage a larger budget in seconds", of_caller=True
-                )
             else:
                 found = TryFailedError("no time is left for another try", LOG)
         finally:

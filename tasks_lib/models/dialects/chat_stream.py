@@ -40,7 +40,7 @@ class ChatAssembler:
             if event.get(name) is not None:
                 self._told[name] = event[name]
         choices = objects(event.get("choices"))
-        choice = next((one for one in choices if one.get("index", 0) == 0), None)
+        choice = next((one for one in choices if one.get("index") in (0, None)), None)
         if choice is None:
             return
         self._seen = True

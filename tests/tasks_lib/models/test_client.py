@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import socket
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -394,3 +395,18 @@ def test_a_completion_makes_its_turn_of_text_and_calls():
     call = ToolCall("a", "click", "{}", {})
     assert Completion("hi", calls=(call,)).turn == Message("assistant", (TextPart("hi"), ToolCallPart(call)))
     assert Completion("").turn == Message("assistant", ())
+
+
+def test_a_caller_without_any_time_left_is_not_queued(endpoint):
+    gate = Gate(30.0)
+    with pytest.raises(DeadlineError, match="no time is left to ask"):
+        gated(endpoint.open(["never"]), gate).complete(ASK, seconds=0.0)
+    assert gate.asked == gate.left == []
+
+
+def test_one_client_serves_many_callers_at_a_time(endpoint):
+    chat, _ = client(endpoint.open([Canned(f"reply {number}") for number in range(60)]))
+    with ThreadPoolExecutor(20) as pool:
+        found = list(pool.map(lambda _: chat.complete(ASK).text, range(60)))
+    assert sorted(found) == sorted(f"reply {number}" for number in range(60))
+    chat.close()
