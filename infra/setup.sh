@@ -13,7 +13,7 @@ listed() { grep -hvE '^\s*(#|$)' "$@"; }
 
 system_packages() {
     local lists=(infra/packages.desktop.txt) missing=() name
-    [ "$target" = run ] || lists+=(infra/packages.test.txt infra/packages.record.txt)
+    [ "$target" = run ] || lists+=(infra/packages.{test,record,accessibility}.txt)
     command -v dpkg-query >/dev/null || {
         say "this is no Debian or Ubuntu; install the programs of ${lists[*]} by hand for the desktop tasks"
         return 0
