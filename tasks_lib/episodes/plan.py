@@ -17,7 +17,12 @@ PERSON = "person"
 """The player of a recording; no agent is called so."""
 HUMAN = "human"
 """A person who plays an episode of a run; no agent of the registry, since it acts with hands, not with replies."""
-OUTSIDE = {"gym": "reset the environment again", "mcp": "`matassay mcp desktop --task {task}` again"}
+OUTSIDE = {
+    "gym": "reset the environment again",
+    "imported": "`matassay run --task {task} --agent replay --replay RUN:PLAYER` plays what was imported",
+    "inspect": "`inspect eval` again",
+    "mcp": "`matassay mcp desktop --task {task}` again",
+}
 """Players whose replies come from another program, and how their episodes are played anew."""
 _NAMED_PACKAGES = ("matassay", "prefect", "pydantic", "pymatgen", "rapidocr", "numpy")
 

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from inspect_ai.event import ModelEvent
 from inspect_ai.log import (
     EvalConfig,
     EvalDataset,
@@ -26,7 +27,7 @@ from inspect_ai.log import (
     read_eval_log,
     write_eval_log,
 )
-from inspect_ai.model import ModelOutput, ModelUsage
+from inspect_ai.model import ChatCompletionChoice, GenerateConfig, ModelOutput, ModelUsage
 from inspect_ai.scorer import Score
 
 from tasks_lib.interop._faults import fault
@@ -150,16 +151,20 @@ def _log(store: Store, manifest: RunManifest, found: Sequence[Trajectory], name:
 def _sample(store: Store, trajectory: Trajectory, model: str) -> EvalSample:
     spec = trajectory.spec
     messages: list[Any] = []
+    events: list[Any] = []
+    worked = 0.0
     for play in trajectory.plays:
         key = f"{spec.id}-{play.stage}"
-        messages.append(told_stage(play, key))
+        opening = [told_stage(play, key)]
+        messages += opening
         before: Step | None = None
         for step in play.steps:
-            messages += told_step(step, before, store.get_blob, key=key, model=model)
-            before = step
+            seen, said = told_step(step, before, store.get_blob, key=key, model=model)
+            messages += [seen, said]
+            events.append(_event(step, [*opening, seen], said, model, worked, _id("event", trajectory.run, said.id)))
+            opening, before, worked = [], step, worked + _seconds(step)
         messages += told_end(play, store.get_blob, key)
     steps = [step for play in trajectory.plays for step in play.steps]
-    seconds = sum(map(_seconds, steps))
     started = steps[0].started
     usage = _sum(steps)
     instruction = "\n\n".join(play.brief.instruction.strip() for play in trajectory.plays)
@@ -169,6 +174,7 @@ def _sample(store: Store, trajectory: Trajectory, model: str) -> EvalSample:
         input=instruction or spec.task_id,
         target="",
         messages=messages,
+        events=events,
         output=ModelOutput(model=model, completion=steps[-1].reply),
         scores=_scores(trajectory),
         metadata={
@@ -187,10 +193,28 @@ def _sample(store: Store, trajectory: Trajectory, model: str) -> EvalSample:
         model_usage={} if usage is None else {model: usage},
         started_at=started.isoformat(),
         completed_at=(steps[-1].started + timedelta(seconds=_seconds(steps[-1]))).isoformat(),
-        total_time=seconds,
-        working_time=seconds,
+        total_time=worked,
+        working_time=worked,
         uuid=_id("sample", trajectory.run, spec.id),
         error=_error(trajectory),
+    )
+
+
+def _event(step: Step, seen: list[Any], said: Any, model: str, worked: float, identity: str) -> ModelEvent:
+    """Return a turn for the viewer's transcript; every agent counts as a model that was asked once a step."""
+    choice = ChatCompletionChoice(message=said, stop_reason="stop")
+    return ModelEvent(
+        uuid=identity,
+        timestamp=step.started,
+        working_start=worked,
+        model=model,
+        input=seen,
+        tools=[],
+        tool_choice="none",
+        config=GenerateConfig(),
+        output=ModelOutput(model=model, choices=[choice], usage=_usage(step.usage), time=step.model_seconds),
+        completed=step.started + timedelta(seconds=step.model_seconds),
+        working_time=step.model_seconds,
     )
 
 

@@ -161,8 +161,7 @@ def test_a_hostile_line_is_refused_with_its_place(
     file = tmp_path / "in.jsonl"
     file.write_bytes(line + b"\n")
     with pytest.raises(ConfigurationError, match=match) as caught:
-        found = read_chat(file, task="lattice-parameter")
-        import_into(store, found, tasks, source="in", form="chat", run_id="back")
+        import_into(store, read_chat(file, task="lattice-parameter"), tasks, source="in", form="chat", run_id="back")
     assert f"{file}, line 1" in str(caught.value)
     assert store.list("runs") == []
 
@@ -191,7 +190,7 @@ def test_a_picture_of_too_many_pixels_is_refused(tmp_path: Path) -> None:
     head[16:24] = (100_000).to_bytes(4, "big") * 2
     file = tmp_path / "in.jsonl"
     file.write_bytes(_image("data:image/png;base64," + base64.b64encode(head).decode()))
-    with pytest.raises(ConfigurationError, match="pixels|no PNG"):
+    with pytest.raises(ConfigurationError, match=r"pixels|no PNG"):
         read_chat(file, task="lattice-parameter")
 
 

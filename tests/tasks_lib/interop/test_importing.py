@@ -74,7 +74,7 @@ def test_a_stage_has_to_be_named_where_there_are_two(store: Store, staged: TaskS
 def test_a_run_that_is_there_is_not_touched(store: Store, tasks: TaskSet) -> None:
     import_into(store, [_foreign()], tasks, source="a", form="chat", run_id="back")
     before = {path: store.read_bytes(path) for path in store.list("runs")}
-    with pytest.raises(ConfigurationError, match="is in .* already: give another --run"):
+    with pytest.raises(ConfigurationError, match=r"is in .* already: give another --run"):
         import_into(store, [_foreign(player="other")], tasks, source="a", form="chat", run_id="back")
     assert {path: store.read_bytes(path) for path in store.list("runs")} == before
 
