@@ -19,7 +19,7 @@ _TRANSIENT = frozenset({408, 409, 425, 429})
 _THROTTLED = frozenset({429, 503, 529})
 _NO_CREDIT = 402
 _ADVICE = {
-    400: "check the model's settings (image, seed, max_tokens, stream_usage, extra_body) against what the endpoint takes",
+    400: "check the model's settings (image, seed, max_tokens, stream_usage, extra_body) against what it takes",
     401: "set the variable of `api_key_env` to a valid key",
     _NO_CREDIT: "the account has no credit left",
     403: "the key may not use this model: check its rights",
