@@ -75,16 +75,22 @@ class SharedPurse:
         return purse.account.model_copy(update={"spent": spent})
 
     def check(self) -> None:
-        """Refuse where the purse is closed.
+        """Refuse where the purse is closed, and close it where nothing is left.
 
         Raises
         ------
         BudgetError
-            If a call was refused before and the limit was not raised since, or nothing is left.
+            If it is closed: until its limit is raised.
         """
         account = self._read()[1].account
-        if account.closed or not _fits(account.limit, account.spent, Price(0.0, 0), Price(0.0, 1)):
-            raise BudgetError(self._told(account))
+        if not account.closed and _fits(account.limit, account.spent, Price(0.0, 0), Price(0.0, 1)):
+            return
+
+        def close(purse: Purse) -> Purse:
+            return _with(purse, purse.account.model_copy(update={"closed": True}))
+
+        self._change(close)
+        raise BudgetError(self._told(account))
 
     def set_aside(self, owner: str, most: Price, seconds: float) -> str | None:
         """Set the most that a call may cost aside.

@@ -94,8 +94,10 @@ def test_exactly_the_limit_can_be_spent_and_then_nothing(store):
     for _ in range(3):
         found.settle(found.set_aside("e#1", Price(0.1, 10), 60), Price(0.1, 10))
     assert found.account().spent.calls == 3
+    assert not found.account().closed
     with pytest.raises(BudgetError):
         found.check()
+    assert found.account().closed
 
 
 def test_a_call_that_only_others_under_way_stand_in_the_way_of_waits(store):
