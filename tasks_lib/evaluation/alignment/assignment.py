@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 # Similarities of shape (n, m) of n calls of the reference and m of the prediction, given by their indices.
 Similar = Callable[[Sequence[int], Sequence[int]], NDArray[np.float64]]
@@ -45,6 +44,8 @@ def assign(reference: Sequence[str], prediction: Sequence[str], similar: Similar
     tuple of Match
         Tool by tool in the reference's order, by reference call within a tool.
     """
+    from scipy.optimize import linear_sum_assignment
+
     found: list[Match] = []
     for rows, columns in _shared_tools(reference, prediction):
         similarity = similar(rows, columns)

