@@ -133,14 +133,15 @@ class ScriptedLlmAgent(LlmAgent):
     replies : iterable
         What the endpoint serves, faults among them.
     settings : AgentSettings, optional
-        How it is asked.
+        How it is asked; it answers in blocks whatever they say, as its transcript does.
     """
 
     def __init__(self, replies: Iterable[str | Canned | Fault], *, settings: AgentSettings | None = None) -> None:
         self._endpoint = ScriptedEndpoint()
         self.session: ScriptedSession = self._endpoint.open(replies)
         model = HttpChat("scripted", self.session.settings(), api_key=self.session.token, environ={})
-        super().__init__(model, settings=settings, name="scripted-llm")
+        asked = (settings or AgentSettings()).model_copy(update={"replies": "blocks"})
+        super().__init__(model, settings=asked, name="scripted-llm")
 
     def close(self) -> None:
         """Close the connections and stop the endpoint."""

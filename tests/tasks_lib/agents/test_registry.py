@@ -7,6 +7,7 @@ import pytest
 from tasks_lib.agents import (
     AGENTS,
     MODEL_AGENTS,
+    AgentSettings,
     Brief,
     LlmAgent,
     RandomAgent,
@@ -69,6 +70,14 @@ def test_scripted_llm_without_a_transcript_says_done():
         reply = agent.reply(view())
     assert parse_reply(reply.text, Modality.CODE).decision is Decision.DONE
     assert reply.usage.output_tokens
+
+
+def test_scripted_llm_answers_in_blocks_as_its_transcript_does():
+    settings = AgentSettings(replies="tools", conversation="kept")
+    script = "```python\nprint(1)\n```"
+    with contextlib.closing(make_agent("scripted-llm", transcript=[script], settings=settings)) as agent:
+        assert [agent.reply(view(n)).text for n in (1, 2)] == [script, DONE]
+        assert len(agent.session.requests[1]["messages"]) == 4
 
 
 def test_replies_come_in_order_and_then_done():
