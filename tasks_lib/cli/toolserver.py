@@ -6,6 +6,8 @@ import json as json_module
 import os
 import secrets
 import signal
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,7 +40,11 @@ def desktop(
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="With --http; 0 takes a free one.")] = 0,
     address_file: Annotated[
         Path | None,
-        typer.Option("--address-file", metavar="FILE", help="With --http: write url and token there, for you alone."),
+        typer.Option(
+            "--address-file",
+            metavar="FILE",
+            help="With --http: write url and token there, for you alone, while it serves.",
+        ),
     ] = None,
     patience: Annotated[
         float,
@@ -58,7 +64,8 @@ def desktop(
 ) -> None:
     """Serve the machine of a task as an MCP server; judge the episode when the client is done or leaves.
 
-    Ends with 0 where the episode was judged, with 1 where it is VOID. What became of it is told on standard error,
+    Ends with 0 where the episode was judged, with 1 where it is VOID, with 130 after Ctrl-C; then, too, what is there
+    is judged. What became of it is told on standard error,
     since standard output belongs to the client.
 
     Example: matassay mcp desktop --task active-range
@@ -93,10 +100,12 @@ def desktop(
         if not http:
             _outlive_the_client()
         episode = open_outside(order, target, say)
+        interrupted = False
         try:
             _serve(episode, http=http, port=port, address_file=address_file, patience=patience)
         except KeyboardInterrupt:
-            say("interrupted: the client has left")
+            interrupted = True
+            say("interrupted: what is there is judged")
         finally:
             episode.leave()
         conclude(target, episode.work.run_id, root)
@@ -105,6 +114,12 @@ def desktop(
         print_json(told)
     else:
         say(json_module.dumps(told) if json else _line(told))
+    if interrupted and not http:
+        # A thread still reads from a client that has not left, and nothing else would end it.
+        sys.stderr.flush()
+        os._exit(Exit.INTERRUPTED)
+    if interrupted:
+        raise typer.Exit(Exit.INTERRUPTED)
     raise typer.Exit(Exit.DONE if episode.void is None else Exit.VOID_OR_UNPROVED)
 
 
@@ -115,7 +130,9 @@ def _serve(episode: OutsideEpisode, *, http: bool, port: int, address_file: Path
 
     face = DesktopFace(episode)
     if not http:
-        anyio.run(serve_stdio, face)
+        # Not in this thread, since Ctrl-C cannot stop one that reads.
+        server = ThreadPoolExecutor(1, "mcp").submit(anyio.run, serve_stdio, face)
+        server.result()
         return
     token = secrets.token_urlsafe(32)
 
@@ -132,7 +149,11 @@ def _serve(episode: OutsideEpisode, *, http: bool, port: int, address_file: Path
     async def serve() -> None:
         await serve_http(face, token=token, patience=patience, ready=ready, port=port)
 
-    anyio.run(serve)
+    try:
+        anyio.run(serve)
+    finally:
+        if address_file is not None:
+            address_file.unlink(missing_ok=True)  # nobody answers there any more
 
 
 def _check_extra() -> None:

@@ -36,7 +36,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from tasks_lib.toolservers import DesktopFace, Door
+from tasks_lib.toolservers import DesktopFace, Door, serve_http
 
 ONE_STAGE = Path(__file__).parents[2] / "fixtures" / "episodes" / "one_stage"
 CODE, DESKTOP = "lattice-parameter", "active-range"
@@ -165,10 +165,12 @@ async def test_a_client_over_stdio_is_judged_when_it_is_done(store, oracle):
     assert verdict.outcome is Outcome.PASS
 
 
-def test_a_client_that_leaves_and_kills_its_server_is_judged_all_the_same(store):
+@pytest.fixture
+def spoken_to(store):
+    """A server over stdio whose client has asked for the task, and the processes below it."""
     process = subprocess.Popen(
         [sys.executable, *words(store, ONE_STAGE, CODE)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     messages = [
@@ -181,16 +183,38 @@ def test_a_client_that_leaves_and_kills_its_server_is_judged_all_the_same(store)
         process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
     process.stdin.flush()
     assert any(json.loads(line).get("id") == 2 for line in process.stdout)
-    below = psutil.Process(process.pid).children(recursive=True)
+    yield process, psutil.Process(process.pid).children(recursive=True)
+    for stream in (process.stdin, process.stdout, process.stderr):
+        stream.close()
+
+
+def test_a_client_that_leaves_and_kills_its_server_is_judged_all_the_same(spoken_to, store):
+    process, below = spoken_to
     process.stdin.close()
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    process.stdout.close()
     _, alive = psutil.wait_procs(below, timeout=60)
     assert not alive
     verdict, evidence = episode_of(store)
     assert (verdict.outcome, evidence.ending) == (Outcome.FAIL, Ending.GAVE_UP)
     assert [step.decision for step in steps_of(store)] == [Decision.FAIL]
+
+
+def test_ctrl_c_ends_an_episode_whose_client_stays(spoken_to, store):
+    process, below = spoken_to
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == 130
+    assert b"interrupted: what is there is judged" in process.stderr.read()
+    _, alive = psutil.wait_procs(below, timeout=60)
+    assert not alive
+    assert episode_of(store)[1].ending is Ending.GAVE_UP
+
+
+async def test_who_never_comes_has_left(face, store):
+    urls = []
+    await serve_http(face, token="key", patience=0.0, ready=urls.append)
+    assert urls[0].startswith("http://127.0.0.1:")
+    assert episode_of(store)[1].ending is Ending.GAVE_UP
 
 
 @pytest.fixture
@@ -253,6 +277,7 @@ async def test_a_desktop_over_http_is_for_who_knows_the_token(served, store):
     ended = json.loads(printed)
     assert (ended["outcome"], ended["ending"], ended["void"]) == ("FAIL", "gave up", None)
     assert told["token"] not in printed
+    assert not address.exists()
     kinds = [[action.kind for action in step.actions] for step in steps_of(store)]
     assert kinds == [["mouse.move_abs", "mouse.single_click"], [], [], []]
 
