@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from pathlib import Path
 
+from tasks_lib.episodes.failures import failure_of
 from tasks_lib.episodes.plan import Player
 from tasks_lib.episodes.stored import find_evidence_of, find_outcome, newest_first
 from tasks_lib.episodes.work import read_manifest
@@ -88,6 +89,7 @@ def explain_episode(
         agent=Player.of(spec).label,
         attempt=place.number if place is not None else 0,
         task=task,
+        failure=failure_of(store, attempts, outcome) if isinstance(outcome, Verdict) else None,
         notes=notes,
         out=out,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tasks_lib.episodes.budgets import accounts_of
+from tasks_lib.episodes.failures import failure_of
 from tasks_lib.episodes.plan import Player
 from tasks_lib.episodes.stored import find_evidence, find_outcome, newest_first, stages_in
 from tasks_lib.episodes.work import read_manifest
@@ -95,6 +96,7 @@ def _result(
         seconds=_seconds(store, place) if place else None,
         attempt=place.number if place else 0,
         message=void.message if void else "",
+        failure=failure_of(store, attempts, verdict) if verdict else None,
     )
 
 

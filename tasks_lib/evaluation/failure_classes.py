@@ -6,10 +6,11 @@ they stand in ``docs/failure-classes.md``. A class is a description for tables, 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tasks_lib.records import Decision, Ending, Evidence, FailureClass, Outcome, Step, Verdict
+from tasks_lib.records import Decision, Ending, Evidence, Failure, FailureClass, Outcome, Step, Verdict
 
 # Circles: at least so many replies that were given before, and this share of all.
 CIRCLES, CIRCLE_SHARE = 3, 0.25
@@ -30,25 +31,6 @@ class PlayedStage:
     stage: str
     steps: Sequence[Step]
     evidence: Evidence | None
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A failure's class.
-
-    Attributes
-    ----------
-    kind : FailureClass
-        The class.
-    stage : str
-        The stage that it is read from: the first one with a criterion that failed.
-    why : str
-        The counts that decided.
-    """
-
-    kind: FailureClass
-    stage: str
-    why: str
 
 
 def classify(verdict: Verdict, stages: Sequence[PlayedStage]) -> Failure | None:
@@ -79,7 +61,7 @@ def classify(verdict: Verdict, stages: Sequence[PlayedStage]) -> Failure | None:
         or _budget(played.evidence.ending)
         or _knowledge(verdict, played.stage)
     )
-    return Failure(kind, played.stage, why)
+    return Failure(kind=kind, stage=played.stage, why=why)
 
 
 def _repetition(steps: Sequence[Step], ending: Ending) -> tuple[FailureClass, str] | None:
@@ -93,10 +75,9 @@ def _again(steps: Sequence[Step]) -> int:
     """Count replies that repeat earlier ones; where no detector was at work, only the very same reply twice running."""
     if any(step.repeats for step in steps):
         return sum(step.repeats > 0 for step in steps)
-    same = zip(steps, steps[1:], strict=False)
     return sum(
         bool(before.actions) and before.reply == after.reply and _screen(before) == _screen(after)
-        for before, after in same
+        for before, after in itertools.pairwise(steps)
     )
 
 

@@ -26,6 +26,7 @@ from tasks_lib.records.run import (
     AgentRow,
     EpisodeResult,
     EpisodeSpec,
+    Failure,
     RunManifest,
     RunSummary,
 )
@@ -107,8 +108,9 @@ __all__ = [
     "EpisodeResult",
     "EpisodeSpec",
     "Evidence",
-    "FailureClass",
     "ExchangeRecord",
+    "Failure",
+    "FailureClass",
     "GetterCall",
     "HandoffRecord",
     "Initialise",

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from tasks_lib.records._document import Document, JsonValue, MaybeFloat, Record, Text, UtcTime
 from tasks_lib.records.identifiers import EpisodeId, RunId, Sha256, Slug
 from tasks_lib.records.machine import MachineSettings
-from tasks_lib.records.outcome import Outcome, VoidReason
+from tasks_lib.records.outcome import FailureClass, Outcome, VoidReason
 from tasks_lib.records.spending import Account
 from tasks_lib.records.task import Modality
 
@@ -54,6 +54,14 @@ class RunManifest(Document):
         return self
 
 
+class Failure(Record):
+    """What kind of failure a FAIL was, and the counts that decided."""
+
+    kind: FailureClass
+    stage: Slug = Field(description="the first stage with a criterion that failed: the class is read from it")
+    why: Text
+
+
 class EpisodeResult(Record):
     """A row of the run's table."""
 
@@ -72,6 +80,7 @@ class EpisodeResult(Record):
     seconds: MaybeFloat = Field(default=None, description="machine, set-up and steps of the attempt that counts, s")
     attempt: int = Field(default=0, ge=0)
     message: Text = ""
+    failure: Failure | None = Field(default=None, description="of a FAIL; None where its trajectory is not known")
 
 
 class AgentRow(Record):
@@ -93,6 +102,7 @@ class AgentRow(Record):
     steps: MaybeFloat = Field(description="mean steps of episodes that are not VOID")
     steps_star: MaybeFloat = Field(description="mean steps of passed episodes (Steps*)")
     false_termination_rate: MaybeFloat = Field(description="FTR: not passed / ended by the agent itself")
+    failures: dict[FailureClass, int] = Field(default_factory=dict, description="FAIL episodes of each class, if any")
 
 
 class RunSummary(Document):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
-from tasks_lib.records import RunSummary, dump_json
+from tasks_lib.records import FailureClass, RunSummary, dump_json
 
 COLUMNS = (
     "agent",
@@ -23,6 +23,7 @@ COLUMNS = (
     "steps",
     "steps_star",
     "false_termination_rate",
+    *(f"failed_{kind.name.lower()}" for kind in FailureClass),
 )
 
 
@@ -42,7 +43,8 @@ def summary_csv(summary: RunSummary) -> str:
     writer.writeheader()
     for row in summary.rows:
         low, high = row.strict_interval or (None, None)
-        writer.writerow({**row.model_dump(mode="json"), "strict_low": low, "strict_high": high})
+        failed = {f"failed_{kind.name.lower()}": row.failures.get(kind, 0) for kind in FailureClass}
+        writer.writerow({**row.model_dump(mode="json"), "strict_low": low, "strict_high": high, **failed})
     return out.getvalue()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tasks_lib.records import AgentRow, EpisodeResult, Outcome, RunManifest, RunSummary, Task, VoidReason
+from tasks_lib.records import AgentRow, EpisodeResult, FailureClass, Outcome, RunManifest, RunSummary, Task, VoidReason
 from tasks_lib.reporting._advice import ADVICE
 from tasks_lib.reporting._read import EpisodeTrace
 
@@ -78,6 +78,21 @@ def handoff_row(trace: EpisodeTrace) -> HandoffRow:
 
 
 @dataclass(frozen=True)
+class FailureGroup:
+    """FAIL episodes of one class.
+
+    Attributes
+    ----------
+    counts : tuple of int
+        How many, in the order of the page's agents.
+    """
+
+    kind: str
+    counts: tuple[int, ...]
+    episodes: tuple[EpisodeResult, ...]
+
+
+@dataclass(frozen=True)
 class IndexView:
     """The first page."""
 
@@ -88,6 +103,7 @@ class IndexView:
     parts: tuple[tuple[str, tuple[AgentRow, ...]], ...]
     agents: tuple[str, ...]
     matrix: tuple[tuple[str, tuple[MatrixRow, ...]], ...]
+    failures: tuple[FailureGroup, ...]
     voids: tuple[VoidGroup, ...]
     handoffs: tuple[HandoffRow, ...]
     facts: tuple[tuple[str, Any], ...]
@@ -129,6 +145,7 @@ def index_view(
         parts=_parts(summary.rows),
         agents=agents,
         matrix=_matrix(episodes, agents, tasks),
+        failures=_failures(episodes, agents),
         voids=_voids(episodes),
         handoffs=tuple(handoffs),
         facts=_facts(manifest),
@@ -165,6 +182,22 @@ def _matrix(
             )
         )
     return tuple(sorted((name, tuple(rows)) for name, rows in groups.items()))
+
+
+def _failures(episodes: Sequence[EpisodeResult], agents: Sequence[str]) -> tuple[FailureGroup, ...]:
+    groups: dict[FailureClass, list[EpisodeResult]] = defaultdict(list)
+    for result in sorted(episodes, key=lambda result: (result.agent, result.id)):
+        if result.failure is not None:
+            groups[result.failure.kind].append(result)
+    return tuple(
+        FailureGroup(
+            kind.value,
+            tuple(sum(result.agent == agent for result in groups[kind]) for agent in agents),
+            tuple(groups[kind]),
+        )
+        for kind in FailureClass
+        if kind in groups
+    )
 
 
 def _voids(episodes: Sequence[EpisodeResult]) -> tuple[VoidGroup, ...]:

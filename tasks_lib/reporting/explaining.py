@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tasks_lib.models import Redactor
-from tasks_lib.records import EpisodeSpec, Evidence, Outcome, Task, Verdict, VoidReason, VoidRecord
+from tasks_lib.records import EpisodeSpec, Evidence, Failure, Outcome, Task, Verdict, VoidReason, VoidRecord
 from tasks_lib.reporting._advice import ADVICE
 from tasks_lib.reporting._evidence_files import EvidenceFiles
 from tasks_lib.reporting._evidence_used import evidence_used
@@ -26,6 +26,7 @@ def explain_outcome(
     agent: str,
     attempt: int,
     task: Task | None,
+    failure: Failure | None = None,
     notes: Sequence[str] = (),
     out: Path | None = None,
     redact: Redact | None = None,
@@ -48,6 +49,8 @@ def explain_outcome(
         The attempt that counts.
     task : Task or None
         None where the task is another one than at the time of the run.
+    failure : Failure, optional
+        What kind of failure it was.
     notes : sequence of str
         What the reader should know besides.
     out : Path, optional
@@ -103,6 +106,7 @@ def explain_outcome(
         points=verdict.points if verdict else (task.points if task is not None else 0),
         earned=verdict.earned if verdict else 0,
         void=void,
+        failure=failure,
         criteria=tuple(criteria),
         folder=folder if shown else None,
         notes=tuple(notes),

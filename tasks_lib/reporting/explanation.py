@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from tasks_lib.records import Document, Json, Outcome, Phase, Record, VoidReason
+from tasks_lib.records import Document, Failure, Json, Outcome, Phase, Record, VoidReason
 from tasks_lib.records.identifiers import EpisodeId, RunId, Sha256, Slug
 from tasks_lib.reporting._text import Redact, redact_tree, scrub, value_text, wanted_text
 
@@ -72,6 +72,7 @@ class Explanation(Document):
     points: int
     earned: int
     void: ExplainedVoid | None = None
+    failure: Failure | None = Field(default=None, description="of a FAIL: its class; docs/failure-classes.md")
     criteria: tuple[ExplainedCriterion, ...] = ()
     folder: str | None = Field(default=None, description="where the crops were written; none: there are none")
     notes: tuple[str, ...] = ()
@@ -99,6 +100,10 @@ def explanation_lines(explained: Explanation, redact: Redact) -> Iterator[str]:
         yield from _field("message", scrub(redact(void.message)))
         yield from _field("advice", void.advice)
         yield from _field("next", scrub(void.next))
+    if explained.failure is not None:
+        failed = explained.failure
+        stage = "" if failed.stage == "main" else f", stage {failed.stage}"
+        yield from _field("class", scrub(redact(f"{failed.kind}{stage}: {failed.why}")))
     for one in explained.criteria:
         yield ""
         stage = "" if one.stage == "main" else f", stage {one.stage}"

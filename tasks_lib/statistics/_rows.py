@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from tasks_lib.records import AgentRow, EpisodeResult, Modality, Outcome
+from tasks_lib.records import AgentRow, EpisodeResult, FailureClass, Modality, Outcome
 from tasks_lib.statistics._interval import wilson_interval
 
 Kind = Literal["all", "modality", "domain"]
@@ -80,6 +80,7 @@ def agent_row(agent: str, group: str, results: Sequence[EpisodeResult], *, kind:
     passed = [result for result in judged if result.outcome is Outcome.PASS]
     ended = [result for result in judged if result.self_ended]
     earned = sum(result.earned for result in judged)
+    kinds = [result.failure.kind for result in judged if result.failure is not None]
     return AgentRow(
         agent=agent,
         kind=kind,
@@ -95,6 +96,7 @@ def agent_row(agent: str, group: str, results: Sequence[EpisodeResult], *, kind:
         steps=_mean_steps(judged),
         steps_star=_mean_steps(passed),
         false_termination_rate=_ratio(sum(result.outcome is Outcome.FAIL for result in ended), len(ended)),
+        failures={kind: kinds.count(kind) for kind in FailureClass if kind in kinds},
     )
 
 

@@ -155,8 +155,8 @@ def test_without_a_tree_elements_are_detected(computer, played, stage):
     window = computer.observe(screenshot=False).observation.windows[0]
     # The upper left of the window is enough, and is read in a fraction of the time.
     part = (window.x, window.y, 400, 280)
-    settings = AgentSettings(marks="detected")
-    played.play(agent, computer, stage(Modality.GUI), settings=settings, read_text=lambda png, _: read_screen(png, part))
+    options = {"settings": AgentSettings(marks="detected"), "read_text": lambda png, _: read_screen(png, part)}
+    played.play(agent, computer, stage(Modality.GUI), **options)
     assert {mark.role for mark in played.steps[0].marks} <= {"text", "box", "icon"}
     # The menu came up: something is shown that was not there before.
     assert any(mark.text.startswith("Load Session") for mark in played.steps[1].marks)
