@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 ARGS ?=
 
-.PHONY: run test prove check schemas small-model bench clean help
+.PHONY: run test prove check schemas small-model test-encoder bench clean help
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -31,6 +31,12 @@ schemas: ## write docs/schemas/ and docs/getters-and-metrics.md anew
 small-model: ## play a code task and a GUI task with a small real model on loopback (docs/models.md)
 	@bash infra/setup.sh run
 	@.venv/bin/python -m infra.small_model $(ARGS)
+
+test-encoder: ## test trajectory scores with the real sentence encoder (docs/trajectory-scores.md)
+	@bash infra/setup.sh test
+	@.venv/bin/python -m pip install -q --disable-pip-version-check torch==2.13.0
+	@.venv/bin/python -m pip install -q --disable-pip-version-check -e '.[m3]'
+	@.venv/bin/python -m pytest -q tests/tasks_lib/evaluation/alignment tests/tasks_lib/cli/test_cli_trajectory_scores.py $(ARGS)
 
 bench: ## measure overheads (docs/performance.md)
 	@bash infra/setup.sh test
