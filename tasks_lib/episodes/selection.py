@@ -8,11 +8,12 @@ from pathlib import Path
 
 from tasks_lib.agents import AGENTS, MODEL_AGENTS
 from tasks_lib.agents.settings import SETTING as AGENT_SETTING
-from tasks_lib.agents.settings import AgentSettings
+from tasks_lib.agents.settings import AgentSettings, agent_settings
 from tasks_lib.databases.upstreams import Upstreams
 from tasks_lib.episodes.asking import CACHE_SETTING
 from tasks_lib.episodes.budgets import NightBudget, budget_settings, check_prices
 from tasks_lib.episodes.database_plan import databases_for
+from tasks_lib.episodes.decoding import decoding_settings
 from tasks_lib.episodes.human import check_human
 from tasks_lib.episodes.needs import asks_a_database, needs_of
 from tasks_lib.episodes.plan import HUMAN, OUTSIDE, PERSON, Player, episodes_for, make_manifest, unreadable_episodes
@@ -146,8 +147,9 @@ def check_agent_settings(manifest: RunManifest, asked: AgentSettings) -> None:
     ConfigurationError
         If `asked` differs from what the manifest says.
     """
-    planned = AgentSettings.model_validate(manifest.settings.get(AGENT_SETTING) or {})
-    wanted = asked.told(hints=bool(manifest.settings.get("hints", True)))
+    hints = bool(manifest.settings.get("hints", True))
+    planned = agent_settings(manifest.settings.get(AGENT_SETTING)).told(hints=hints)
+    wanted = asked.told(hints=hints)
     differing = [name for name, value in planned if value != getattr(wanted, name)]
     if differing:
         name = differing[0]
@@ -214,6 +216,7 @@ def _recorded_settings(choice: Selection) -> dict[str, Json]:
         "hints": choice.hints and asked.hints,
         "retries": choice.retries,
         AGENT_SETTING: asked.model_dump(mode="json"),
+        **decoding_settings(choice.models, choice.models_file),
         **budget_settings(choice.limit, choice.night),
         **({CACHE_SETTING: True} if choice.cache else {}),
     }
