@@ -24,7 +24,7 @@ from tasks_lib.episodes import outcome_of
 from tasks_lib.interop.inspect._desk import Desk
 from tasks_lib.interop.inspect._messages import OURS, told_end, told_stage, told_step
 from tasks_lib.interop.inspect._model import InspectChat
-from tasks_lib.interop.trajectory import Judged, trajectories
+from tasks_lib.interop.trajectory import trajectories
 from tasks_lib.models import Redactor
 from tasks_lib.records import MachineSettings, Step, Verdict
 from tasks_lib.records.errors import ConfigurationError
@@ -157,23 +157,22 @@ def _tell(desk: Desk, state: TaskState) -> None:
             state.output.completion = play.steps[-1].reply
 
 
-def _verdict(desk: Desk, state: TaskState) -> tuple[Verdict, str, str]:
+def _scored(desk: Desk, state: TaskState, value: Callable[[Verdict], str | float]) -> Score:
+    """Return what the verdict says; an episode that a limit of Inspect's ended has none, and is in no mean."""
     about = state.metadata[OURS]
     verdict = outcome_of(desk.store, about["run"], about["episode"])
     if not isinstance(verdict, Verdict):
-        msg = f"episode {about['episode']} of run {about['run']} has no verdict: see `matassay report {about['run']}`"
-        raise ConfigurationError(msg)
-    judged = [Judged(entry.id, entry.points, entry.passed) for entry in verdict.criteria]
-    told = "\n".join(f"- {one.criterion}: {one.points if one.passed else 0} of {one.points}" for one in judged)
-    return verdict, f"{verdict.earned} of {verdict.points} points", told
+        why = f"episode {about['episode']} of run {about['run']} was ended before it was judged"
+        return Score.unscored(reason="not judged", explanation=why)
+    told = "\n".join(f"- {entry.id}: {entry.earned} of {entry.points}" for entry in verdict.criteria)
+    return Score(value=value(verdict), answer=f"{verdict.earned} of {verdict.points} points", explanation=told)
 
 
 def _passed(desk: Desk) -> Scorer:
     """Tell whether every criterion is met."""
 
     async def score(state: TaskState, target: Target) -> Score:
-        verdict, points, told = await asyncio.to_thread(_verdict, desk, state)
-        return Score(value="C" if verdict.score == 1.0 else "I", answer=points, explanation=told)
+        return await asyncio.to_thread(_scored, desk, state, lambda verdict: "C" if verdict.score == 1.0 else "I")
 
     return score
 
@@ -182,8 +181,7 @@ def _share(desk: Desk) -> Scorer:
     """Tell the earned share of the points."""
 
     async def score(state: TaskState, target: Target) -> Score:
-        verdict, points, told = await asyncio.to_thread(_verdict, desk, state)
-        return Score(value=verdict.score, answer=points, explanation=told)
+        return await asyncio.to_thread(_scored, desk, state, lambda verdict: verdict.score)
 
     return score
 

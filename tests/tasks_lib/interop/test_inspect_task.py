@@ -100,6 +100,10 @@ def test_a_limit_of_inspects_ends_the_sample_as_a_limit(root: Path, store: Store
     (sample,) = log.samples or []
     assert sample.limit is not None
     assert sample.limit.type == "token"
+    assert sample.error is None
+    assert [score.reason for score in (sample.scores or {}).values()] == ["not judged"] * 2
+    assert log.results is not None
+    assert [score.scored_samples for score in log.results.scores] == [0, 0]
 
 
 @pytest.mark.parametrize(
