@@ -9,6 +9,7 @@ from scipy.stats import binomtest
 
 from tasks_lib.agents import ASKED_AGENTS
 from tasks_lib.agents.settings import SETTING, AgentSettings
+from tasks_lib.episodes.decoding import SETTING as DECODING
 from tasks_lib.records import Outcome, RunManifest, RunSummary
 from tasks_lib.store import RunFolder, Store, runs
 
@@ -80,7 +81,7 @@ def _what(manifest: RunManifest) -> tuple[object, ...]:
     asked = {**told.model_dump(mode="json"), **(manifest.settings.get(SETTING) or {})}
     if not any(spec.agent in ASKED_AGENTS for spec in manifest.episodes):
         asked = {}
-    return manifest.benchmark, manifest.task_set_digest, asked
+    return manifest.benchmark, manifest.task_set_digest, asked, manifest.settings.get(DECODING, {})
 
 
 def last_comparable(store: Store, manifest: RunManifest) -> RunSummary | None:

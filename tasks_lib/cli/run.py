@@ -33,6 +33,7 @@ from tasks_lib.episodes import (
     build_environments,
     check_agent_settings,
     check_databases,
+    check_decoding,
     check_hints,
     check_models,
     check_played_by_agents,
@@ -153,6 +154,7 @@ def run(
                 load_engine().warm_up()
             manifest = open_run(place, planned)
         check_hints(manifest, hints)
+        check_decoding(manifest, choice.models_file)
         if agent_setting:
             check_agent_settings(manifest, asked)
         if resume and limit:
@@ -198,6 +200,7 @@ def retry(
         place = open_store(store, settings)
         manifest = read_manifest(place, run_id)
         check_played_by_agents(manifest)
+        check_decoding(manifest, settings_file())
         known = {spec.id for spec in manifest.episodes}
         if episode is not None and episode not in known:
             say(f"matassay: run {run_id} has no episode {episode!r}; it has {len(known)}, such as {min(known)}")

@@ -5,6 +5,7 @@ from tasks_lib.episodes.attempts import Attempt, begin, check_room, least_free_b
 from tasks_lib.episodes.budgets import NightBudget, accounts_of, raise_budgets, raise_night
 from tasks_lib.episodes.conclusion import conclude, outcome_of
 from tasks_lib.episodes.database_plan import check_databases, read_faults
+from tasks_lib.episodes.decoding import check_decoding
 from tasks_lib.episodes.driver import EpisodeVoidError, Phases, drive, plain_phases, run_episode
 from tasks_lib.episodes.engine import EPISODES_AT_ONCE, Engine, Executor, RunOrder, ServeOrder, load_engine
 from tasks_lib.episodes.explaining import explain_episode, find_episode
@@ -70,6 +71,7 @@ __all__ = [
     "build_environments",
     "check_agent_settings",
     "check_databases",
+    "check_decoding",
     "check_hints",
     "check_models",
     "check_played_by_agents",

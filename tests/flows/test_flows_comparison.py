@@ -104,3 +104,19 @@ def test_runs_whose_models_were_asked_in_another_way_are_not_compared(
     plan(store, one_stage, Player("nop"), run_id="nop-asks-nobody", settings={"agent": plain})
     store.write_document(RunFolder(store, "nop-asks-nobody").summary, run("nop-asks-nobody", {}))
     assert last("nop", {"agent": {**plain, "history": 9}}) == "nop-asks-nobody"
+
+
+def test_runs_whose_models_decoded_in_another_way_are_not_compared(
+    store: Store, plan: Callable[..., RunManifest], one_stage: Path
+) -> None:
+    players = (Player("llm", "small"),)
+    warm = {"models": {"small": {"model": "m", "temperature": 1.0}}}
+    cold = {"models": {"small": {"model": "m", "temperature": 0.0}}}
+    for name, given in (("warm", warm), ("cold", cold)):
+        plan(store, one_stage, *players, run_id=name, settings=given)
+        store.write_document(RunFolder(store, name).summary, run(name, {}))
+    found = last_comparable(store, plan(store, one_stage, *players, run_id="latest", settings=warm))
+    assert found is not None
+    assert found.run_id == "warm"
+    other = {"models": {"small": {"model": "m2", "temperature": 1.0}}}
+    assert last_comparable(store, plan(store, one_stage, *players, run_id="last", settings=other)) is None
