@@ -37,10 +37,11 @@ provider = "openai"
 base_url = "{base_url}"
 model = "{model}"
 api_key_env = "{key_variable}"
-temperature = 0.7
+temperature = 0.3
 seed = 1
-max_tokens = 384
+max_tokens = 256
 read_seconds = 600
+extra_body = {{ repeat_penalty = 1.15 }}
 image = {{ enabled = false }}
 price_per_million = {{ input = 0, output = 0 }}
 """
