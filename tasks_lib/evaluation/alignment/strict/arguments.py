@@ -1,0 +1,68 @@
+"""The arguments of a call as leaves: defaults put in, and what is absent, null or the default made the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tasks_lib.evaluation.alignment.strict._schemas import DEEPEST, pointer, properties, resolved, type_of
+from tasks_lib.evaluation.alignment.strict.rules import are_coordinates
+from tasks_lib.models.dialects.calls import read_call
+from tasks_lib.records import Json
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Leaves by JSON pointer, sorted; `problem` says why the arguments cannot be read, and there is none then."""
+
+    values: Mapping[str, Json]
+    problem: str = ""
+
+
+def filled(arguments: Json, schema: Mapping[str, Any]) -> Arguments:
+    """Read the arguments of a call against its tool's schema.
+
+    Absent, null and the schema's default are the same: the default is put in where there is one, and the argument is
+    left out where there is none. An object that is absent is not filled from within, one that is there is. A leaf is
+    whatever is not taken apart: a number, a text, a list, a place on earth, an empty object that the schema says
+    nothing of. Keys that the schema does not know are kept, taken apart as far as they go.
+
+    Parameters
+    ----------
+    arguments
+        As the call has them: an object, a text that holds one, or null for none.
+    schema : mapping
+        JSON Schema of the arguments.
+
+    Returns
+    -------
+    Arguments
+        The leaves, or the problem.
+    """
+    if isinstance(arguments, str):
+        read = read_call(None, "tool", arguments, 0)
+        if read.arguments is None:
+            return Arguments({}, read.problem)
+        arguments = read.arguments
+    if arguments is None:
+        arguments = {}
+    if not isinstance(arguments, Mapping):
+        return Arguments({}, f"the arguments are a JSON {type(arguments).__name__}, not an object")
+    return Arguments(dict(sorted(_leaves("", arguments, schema, schema, 0))))
+
+
+def _leaves(place: str, value: Json, schema: Any, root: Mapping[str, Any], depth: int) -> Iterator[tuple[str, Json]]:
+    schema = resolved(schema, root)
+    if value is None:
+        value = schema.get("default")
+    known = dict(properties(schema)) if type_of(schema) == "object" else {}
+    if value is None:
+        return
+    if not isinstance(value, Mapping) or depth >= DEEPEST or are_coordinates({str(key) for key in value}):
+        yield place, value
+        return
+    if not value and place and not known:
+        yield place, {}
+    for key in dict.fromkeys([*known, *map(str, value)]):
+        yield from _leaves(pointer(place, key), value.get(key), known.get(key), root, depth + 1)
