@@ -197,7 +197,7 @@ def _form_of(source: Path) -> Form:
     return known
 
 
-def _read(form: Form, source: Path, task: str | None, player: str | None) -> list[Foreign]:
+def _read(form: Form, source: Path, task: str | None, player: str | None) -> Iterator[Foreign]:
     if form is Form.INSPECT:
         need()
         from tasks_lib.interop.inspect.logs import read_inspect

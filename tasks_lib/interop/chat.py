@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -117,8 +117,10 @@ def _facts(trajectory: Trajectory, play: Play, number: int) -> dict[str, Any]:
     }
 
 
-def read_chat(file: Path, *, task: str | None = None, player: str | None = None) -> list[Foreign]:
-    """Read conversations, with the index beside them where there is one.
+def read_chat(file: Path, *, task: str | None = None, player: str | None = None) -> Iterator[Foreign]:
+    """Read conversations, one episode after another, with the index beside them where there is one.
+
+    The lines of an episode stand together.
 
     Parameters
     ----------
@@ -134,12 +136,19 @@ def read_chat(file: Path, *, task: str | None = None, player: str | None = None)
         If a line is no conversation, or its task is not to be known; the message names file and line.
     """
     facts = _index(index_of(file))
-    episodes: dict[str, list[tuple[str, dict[str, Any], list[Told]]]] = {}
-    for number, (place, row) in enumerate(lines(file), start=1):
-        about = facts.get(number, {})
-        key = text_in(about, "episode", place, f"line {number}")
-        episodes.setdefault(key, []).append((place, about, _told(row, about, place)))
-    return [_foreign(parts, task, player, number) for number, parts in enumerate(episodes.values(), start=1)]
+    episode, number = "", 0
+    parts: list[tuple[str, dict[str, Any], list[Told]]] = []
+    for line, (place, row) in enumerate(lines(file), start=1):
+        about = facts.get(line, {})
+        key = text_in(about, "episode", place, f"line {line}")
+        if parts and key != episode:
+            number += 1
+            yield _foreign(parts, task, player, number)
+            parts = []
+        episode = key
+        parts.append((place, about, _told(row, about, place)))
+    if parts:
+        yield _foreign(parts, task, player, number + 1)
 
 
 def _index(file: Path) -> dict[int, dict[str, Any]]:

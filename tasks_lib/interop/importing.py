@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,7 +81,7 @@ def keep_in(store: Store) -> Keep:
 
 
 def import_into(
-    store: Store, found: Sequence[Foreign], tasks: TaskSet, *, source: str, form: str, run_id: str | None = None
+    store: Store, found: Iterable[Foreign], tasks: TaskSet, *, source: str, form: str, run_id: str | None = None
 ) -> Imported:
     """Write episodes of another format as a run: the whole of them or none.
 
@@ -91,7 +91,8 @@ def import_into(
     Parameters
     ----------
     store : Store
-    found : sequence of Foreign
+    found : iterable of Foreign
+        Taken one by one, so that the pictures of one episode are in memory at a time.
     tasks : TaskSet
         The tasks that they may be of.
     source, form : str
@@ -105,8 +106,6 @@ def import_into(
         If there is nothing to import, a task or stage is unknown, an episode stands twice, a step is none, or the run
         is there already.
     """
-    if not found:
-        raise fault(source, "holds no trajectory", "give another file, or another --format")
     known = {loaded.id: loaded for loaded in tasks.tasks}
     remarks: list[str] = []
     specs: dict[str, EpisodeSpec] = {}
@@ -126,6 +125,8 @@ def import_into(
         specs[spec.id] = spec
         written[spec.id] = _steps(foreign, loaded, keep_in(store))
         claims[spec.id] = dict(foreign.claim)
+    if not specs:
+        raise fault(source, "holds no trajectory", "give another file, or another --format")
     manifest = _manifest(tuple(specs.values()), tasks, claims, source, form, run_id)
     if store.exists(RunFolder(store, manifest.run_id).manifest):
         msg = f"run {manifest.run_id!r} is in {store.url} already: give another --run"

@@ -154,8 +154,8 @@ def _text(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", newline="\n")
 
 
-def read_osworld(root: Path, *, task: str | None = None, player: str | None = None) -> list[Foreign]:
-    """Read every folder below `root` that holds a ``traj.jsonl``; links are not followed.
+def read_osworld(root: Path, *, task: str | None = None, player: str | None = None) -> Iterator[Foreign]:
+    """Read every folder below `root` that holds a ``traj.jsonl``, one after another; links are not followed.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def read_osworld(root: Path, *, task: str | None = None, player: str | None = No
     ConfigurationError
         If a folder cannot be read; the message names file and line.
     """
-    return [_read(folder, root, task, player) for folder in _folders(root)]
+    return (_read(folder, root, task, player) for folder in _folders(root))
 
 
 def _folders(root: Path) -> Iterator[Path]:

@@ -283,7 +283,7 @@ def _usage(usage: Usage) -> ModelUsage | None:
     )
 
 
-def read_inspect(path: Path, *, task: str | None = None, player: str | None = None) -> list[Foreign]:
+def read_inspect(path: Path, *, task: str | None = None, player: str | None = None) -> Iterator[Foreign]:
     """Read a log: of `export_inspect`, of our ``@task`` face, or of another solver whose replies are in blocks.
 
     Parameters
@@ -306,7 +306,7 @@ def read_inspect(path: Path, *, task: str | None = None, player: str | None = No
     except Exception as error:  # the package raises whatever its parsers raise
         rule = f"is no log of Inspect AI ({type(error).__name__}: {error})"
         raise fault(str(path), rule, "give a whole one") from error
-    return [_foreign(sample, log, path, task, player) for sample in log.samples or ()]
+    return (_foreign(sample, log, path, task, player) for sample in log.samples or ())
 
 
 def _foreign(sample: EvalSample, log: EvalLog, path: Path, task: str | None, player: str | None) -> Foreign:

@@ -102,7 +102,7 @@ def test_a_task_that_is_not_there_cannot_be_told(
 
 
 @given(reply=st.text(max_size=300))
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_reply_comes_back_as_it_was(
     store: Store, tasks: TaskSet, make_run: MakeRun, tmp_path: Path, reply: str
 ) -> None:
@@ -119,7 +119,7 @@ def test_a_foreign_file_needs_the_task_and_counts_trials(store: Store, tasks: Ta
     talk = {"messages": [{"role": "user", "content": "go"}, {"role": "assistant", "content": REPLY}]}
     file.write_text((json.dumps(talk) + "\n") * 2, encoding="utf-8")
     with pytest.raises(ConfigurationError, match=r"line 1: it says not which task"):
-        read_chat(file)
+        list(read_chat(file))
     found = read_chat(file, task="lattice-parameter", player="GPT x")
     made = import_into(store, found, tasks, source="other.jsonl", form="chat", run_id="back")
     assert made.episodes == ("lattice-parameter--imported-gpt-x--t1", "lattice-parameter--imported-gpt-x--t2")
@@ -181,7 +181,7 @@ def test_a_broken_index_is_refused(tmp_path: Path, row: str) -> None:
     file.write_bytes(_talk())
     index_of(file).write_text(row + "\n", encoding="utf-8")
     with pytest.raises(ConfigurationError, match=r"index\.jsonl, line \d: line is a number"):
-        read_chat(file)
+        list(read_chat(file))
 
 
 def test_a_picture_of_too_many_pixels_is_refused(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_picture_of_too_many_pixels_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "in.jsonl"
     file.write_bytes(_image("data:image/png;base64," + base64.b64encode(head).decode()))
     with pytest.raises(ConfigurationError, match=r"pixels|no PNG"):
-        read_chat(file, task="lattice-parameter")
+        list(read_chat(file, task="lattice-parameter"))
 
 
 def test_two_stages_give_a_line_each(store: Store, staged: TaskSet, make_run: MakeRun, tmp_path: Path) -> None:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tasks_lib.episodes import read_manifest
 from tasks_lib.episodes.summary import summarise
 from tasks_lib.interop import Foreign, import_into
-from tasks_lib.interop._steps import MOST_STEPS, Told
+from tasks_lib.interop._steps import MOST_STEPS, Told, rest_of, step_of
+from tasks_lib.records import BlobRef, Modality, Step
 from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.store import RunFolder, Store
 from tasks_lib.taskdefs import TaskSet
 
-from .conftest import REPLY
+from .conftest import REPLY, step
 
 
 def _foreign(**changes: object) -> Foreign:
@@ -84,3 +87,32 @@ def test_players_of_one_file_stay_apart_and_an_import_of_an_import_keeps_its_nam
         store, [_foreign(), _foreign(player="imported-oracle")], tasks, source="a", form="chat", run_id="back"
     )
     assert made.players == ("imported-gpt-x", "imported-oracle")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+FIELDS = st.dictionaries(st.sampled_from(sorted(Step.model_fields)), JSON, max_size=6)
+
+
+@given(rest=FIELDS | JSON, whole=st.booleans())
+@settings(max_examples=60)
+def test_any_record_of_a_step_is_a_step_or_refused_with_its_place(rest: object, whole: bool) -> None:
+    if whole and isinstance(rest, dict):
+        rest = {**rest_of(step(1, REPLY)), **rest}
+
+    def keep(data: bytes, media_type: str) -> BlobRef:
+        raise AssertionError(media_type)
+
+    refusal, made = "", None
+    try:
+        made = step_of(Told("a.jsonl, line 3", REPLY, rest=rest), 1, Modality.CODE, keep)
+    except ConfigurationError as error:
+        refusal = str(error)
+    if made is None:
+        assert refusal.startswith("a.jsonl, line 3: ")
+        assert len(refusal) < 1_000
+    else:
+        assert (made.reply, made.index) == (REPLY, 1)

@@ -7,6 +7,7 @@ import os
 import struct
 import zipfile
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSample, EvalSpe
 from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ContentImage, ContentText
 from inspect_ai.tool import ToolCall
 
-from tasks_lib.interop.inspect import _container
+from tasks_lib.interop.inspect import _container, logs
 from tasks_lib.interop.inspect._container import check
 from tasks_lib.interop.inspect.logs import export_inspect, read_inspect
 
@@ -119,6 +120,18 @@ def test_players_have_a_log_each(store: Store, tasks: TaskSet, make_run: MakeRun
         _export(store, tasks, tmp_path)
 
 
+def test_a_log_that_grows_large_goes_on_in_another(
+    store: Store, tasks: TaskSet, make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_run({"oracle": {"main": [step(1, REPLY)]}})
+    (found,) = trajectories(store, "r1", tasks, Redactor())
+    monkeypatch.setattr(logs, "LARGEST_LOG", 1)
+    second = replace(found, spec=found.spec.model_copy(update={"trial": 2}))
+    written = export_inspect(store, read_manifest(store, "r1"), [found, second], tmp_path)
+    assert [path.name for path in written] == ["r1_oracle.eval", "r1_oracle_part-2.eval"]
+    assert [entry.trial for path in written for entry in read_inspect(path)] == [1, 2]
+
+
 def test_stages_stay_apart(store: Store, staged: TaskSet, make_run: MakeRun, tmp_path: Path) -> None:
     first, second = (stage.id for stage in staged.tasks[0].task.stages)
     make_run({"oracle": {first: [step(1, REPLY)], second: [step(1, REPLY), step(2, DONE)]}}, known=staged)
@@ -181,7 +194,7 @@ def test_a_call_of_a_foreign_tool_is_refused_with_its_place(tmp_path: Path) -> N
     call = ToolCall(id="1", function="bash", arguments={})
     path = _foreign(tmp_path, ChatMessageAssistant(content="", tool_calls=[call]))
     with pytest.raises(ConfigurationError, match=r"sample 'lattice-parameter', message 1: a call of the tool 'bash'"):
-        read_inspect(path)
+        list(read_inspect(path))
 
 
 def _archive(path: Path, members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> Path:
@@ -194,7 +207,7 @@ def _archive(path: Path, members: dict[str, bytes], method: int = zipfile.ZIP_DE
 @pytest.mark.parametrize("name", ["../../evil", "/etc/evil", "a/../../b", "C:\\evil"])
 def test_a_name_that_leaves_its_folder_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigurationError, match="a path is relative to its folder"):
-        read_inspect(_archive(tmp_path / "x.eval", {name: b"{}"}))
+        list(read_inspect(_archive(tmp_path / "x.eval", {name: b"{}"})))
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, _container.ZSTANDARD])
@@ -236,7 +249,7 @@ def test_too_many_members_and_other_methods_are_refused(tmp_path: Path, monkeypa
 )
 def test_an_archive_that_is_no_log_is_refused(tmp_path: Path, members: dict[str, bytes]) -> None:
     with pytest.raises(ConfigurationError, match=r"x\.eval: is no log of Inspect AI"):
-        read_inspect(_archive(tmp_path / "x.eval", members))
+        list(read_inspect(_archive(tmp_path / "x.eval", members)))
 
 
 @given(data=st.binary(max_size=400))
@@ -245,7 +258,7 @@ def test_any_bytes_are_refused(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "x.eval"
     path.write_bytes(b"PK\x03\x04" + data)
     with pytest.raises(ConfigurationError):
-        read_inspect(path)
+        list(read_inspect(path))
 
 
 def test_a_flipped_byte_of_a_real_log_is_refused_or_read(
@@ -259,7 +272,7 @@ def test_a_flipped_byte_of_a_real_log_is_refused_or_read(
         broken[at] ^= 0xFF
         path.write_bytes(broken)
         try:
-            found = read_inspect(path)
+            found = list(read_inspect(path))
         except ConfigurationError:
             continue
         assert isinstance(found, list)

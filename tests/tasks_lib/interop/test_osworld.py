@@ -96,7 +96,7 @@ def test_stages_stay_apart(store: Store, staged: TaskSet, make_run: MakeRun, tmp
 
 
 @given(reply=st.text(max_size=300), shown=st.none() | st.tuples(st.integers(1, 9999), st.integers(1, 9999)))
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_reply_comes_back_as_it_was(
     store: Store, tasks: TaskSet, make_run: MakeRun, tmp_path: Path, reply: str, shown: tuple[int, int] | None
 ) -> None:
@@ -181,4 +181,4 @@ def test_a_trajectory_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "traj.jsonl").symlink_to(tmp_path / "elsewhere.jsonl")
     with pytest.raises(ConfigurationError, match="not a link"):
-        read_osworld(folder)
+        list(read_osworld(folder))
