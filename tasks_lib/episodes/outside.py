@@ -28,6 +28,7 @@ from tasks_lib.episodes.needs import build_environments, needs_of
 from tasks_lib.episodes.plan import Player, episodes_for, make_manifest, open_run
 from tasks_lib.episodes.work import EpisodeWork, load_work
 from tasks_lib.records import Ending, Evidence, MachineSettings, Stage, Step, Verdict, VoidRecord, now
+from tasks_lib.records.errors import MachineLostError
 from tasks_lib.sandbox import Machine, provider
 from tasks_lib.store import AttemptFolder, Store
 from tasks_lib.taskdefs import LoadedTask
@@ -182,13 +183,17 @@ class OutsideEpisode:
     def earned(self) -> dict[str, int]:
         """Judge the present state; return the points of each criterion, and nothing else of the judgement.
 
-        What it takes is no time of the budget. It is called while a view waits for its answer, or at the end.
+        What it takes is no time of the budget. It is called while a view waits for its answer, or at the end. It is
+        empty where the episode is VOID, or the machine went while it was asked: the next view says so.
         """
         if self.is_over or self._agent is None or self._place is None:
             return {} if self.verdict is None else {record.id: record.earned for record in self.verdict.criteria}
         attempt, machine = self._place
         with self._agent.held():
-            present = live.gather(self.work, attempt, self.stage, machine.computer, Ending.STEPS)
+            try:
+                present = live.gather(self.work, attempt, self.stage, machine.computer, Ending.STEPS)
+            except MachineLostError:
+                return {}
             verdict = grading.judged(self.work, {**self._evidence, self.stage.id: present})
         return {record.id: record.earned for record in verdict.criteria}
 
