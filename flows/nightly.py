@@ -29,6 +29,7 @@ from tasks_lib.episodes import (
     NightBudget,
     Sample,
     Selection,
+    check_prices,
     draw,
     manifest_for,
     open_run,
@@ -86,6 +87,9 @@ async def nightly(
     }
     settings = load_settings()
     budget = NightBudget(f"{night}-{benchmark_name}", settings.serve.night_limit)
+    # Before anything is played: a model without prices would end the night in its middle.
+    names = [name for name in _models(models_file) if name]
+    check_prices(names, Path(models_file) if models_file else None, budget.limit, settings.run.limit)
     await asyncio.to_thread(renew, store, budget)
     root = Path(taskdefs)
     lines, bad = [f"# Night {night}"], []

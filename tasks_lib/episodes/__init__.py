@@ -2,7 +2,7 @@
 
 from tasks_lib.episodes.asking import model_for
 from tasks_lib.episodes.attempts import Attempt, begin, check_room, least_free_bytes, write_void
-from tasks_lib.episodes.budgets import NightBudget, accounts_of, raise_budgets, raise_night
+from tasks_lib.episodes.budgets import NightBudget, accounts_of, check_prices, raise_budgets, raise_night
 from tasks_lib.episodes.conclusion import conclude, outcome_of
 from tasks_lib.episodes.database_plan import check_databases, read_faults
 from tasks_lib.episodes.decoding import check_decoding
@@ -75,6 +75,7 @@ __all__ = [
     "check_hints",
     "check_models",
     "check_played_by_agents",
+    "check_prices",
     "check_proof",
     "check_proofs",
     "check_room",
