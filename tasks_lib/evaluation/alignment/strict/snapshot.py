@@ -1,15 +1,16 @@
-"""Which tools there were and what they took: a frozen ``tools/list``."""
+"""Which tools there were, what they took and what they gave back: a frozen ``tools/list``."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
-from tasks_lib.records import Document, Json, Record, load_json
+from tasks_lib.records import Document, Json, Record, dump_json, load_json
 from tasks_lib.records.errors import ConfigurationError
 
 
@@ -19,6 +20,7 @@ class Tool(Record):
     name: str = Field(min_length=1)
     description: str = ""
     input_schema: dict[str, Any] = Field(default_factory=dict, description="JSON Schema of the arguments")
+    output_schema: dict[str, Any] | None = Field(default=None, description="JSON Schema of the structured result")
 
 
 class ToolSnapshot(Document):
@@ -43,6 +45,12 @@ class ToolSnapshot(Document):
         """Return a tool by its qualified name, None where there was no such tool."""
         return self._by_name.get(name)
 
+    @cached_property
+    def digest(self) -> str:
+        """sha256 of the tools in the order of their names: what was there, not the file that said so."""
+        tools = [tool.model_dump(mode="json") for _, tool in sorted(self._by_name.items())]
+        return hashlib.sha256(dump_json(tools).encode("utf-8")).hexdigest()
+
 
 def read_snapshot(path: Path) -> ToolSnapshot:
     """Read a snapshot.
@@ -50,8 +58,9 @@ def read_snapshot(path: Path) -> ToolSnapshot:
     Parameters
     ----------
     path : Path
-        JSON: the answer to ``tools/list`` (``{"tools": […]}`` or the list), with qualified names; or an object of such
-        answers by server, whose names are then qualified here. Schemas stand in ``inputSchema`` or ``input_schema``.
+        JSON: the answer to ``tools/list`` (``{"tools": […]}``, the list, or the whole JSON-RPC message), with qualified
+        names; or an object of such answers by server, whose names are then qualified here. Schemas stand in
+        ``inputSchema`` or ``input_schema``, ``outputSchema`` or ``output_schema``.
 
     Returns
     -------
@@ -61,7 +70,7 @@ def read_snapshot(path: Path) -> ToolSnapshot:
     Raises
     ------
     ConfigurationError
-        If the file is no such answer, or a name comes twice.
+        If the file is no such answer or only its first page, or a name comes twice; the message has the place.
     OSError
         If the file cannot be read.
     """
@@ -70,33 +79,55 @@ def read_snapshot(path: Path) -> ToolSnapshot:
         tools = sorted(_tools(root), key=lambda tool: tool.name)
         return ToolSnapshot(source=path.name, tools=tuple(tools))
     except ValueError as error:
-        msg = f"{path}: a snapshot of tools is an answer to tools/list: {error}"
+        msg = f"{path}: a snapshot of tools is an answer to tools/list: {_what(error)}"
         raise ConfigurationError(msg) from error
 
 
 def _tools(root: Json) -> Iterator[Tool]:
-    if isinstance(root, dict) and not isinstance(root.get("tools"), list):
+    if isinstance(root, dict) and "jsonrpc" in root:
+        yield from _tools(root.get("result"))
+    elif isinstance(root, dict) and not isinstance(root.get("tools"), list):
         for server, answer in root.items():
-            yield from (_tool(item, f"{server}/") for item in _listed(answer))
+            yield from _listed(answer, f"[{server!r}]", f"{server}/")
     else:
-        yield from (_tool(item, "") for item in _listed(root))
+        yield from _listed(root, "", "")
 
 
-def _listed(answer: Json) -> list[Json]:
-    found = answer.get("tools") if isinstance(answer, dict) else answer
+def _listed(answer: Json, place: str, server: str) -> Iterator[Tool]:
+    found = answer
+    if isinstance(answer, dict):
+        found, place = answer.get("tools"), f"{place}['tools']"
+        if answer.get("nextCursor") or answer.get("next_cursor"):
+            msg = f"{place}: the answer has a nextCursor, so it is one page of several: list the tools to the end"
+            raise ValueError(msg)
     if not isinstance(found, list):
-        msg = f"a list of tools is wanted, got {type(found).__name__}"
+        msg = f"{place or 'root'}: a list of tools is wanted, got {type(found).__name__}"
         raise ValueError(msg)
-    return found
+    for index, item in enumerate(found):
+        yield _tool(item, f"{place}[{index}]", server)
 
 
-def _tool(item: Json, server: str) -> Tool:
+def _tool(item: Json, place: str, server: str) -> Tool:
     if not isinstance(item, dict) or not isinstance(item.get("name"), str):
-        msg = f"a tool is an object with a name, got {str(item)[:80]!r}"
+        msg = f"{place}: a tool is an object with a name, got {str(item)[:80]!r}"
         raise ValueError(msg)
     schema = item.get("inputSchema", item.get("input_schema"))
-    return Tool(
-        name=server + item["name"].removeprefix(server),
-        description=item.get("description") or "",
-        input_schema={} if schema is None else schema,
+    try:
+        return Tool(
+            name=item["name"] and server + item["name"].removeprefix(server),
+            description=item.get("description") or "",
+            input_schema={} if schema is None else schema,
+            output_schema=item.get("outputSchema", item.get("output_schema")),
+        )
+    except ValidationError as error:
+        msg = f"{place} ({item['name'][:80]!r}): {_what(error)}"
+        raise ValueError(msg) from error
+
+
+def _what(error: ValueError) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
+    return "; ".join(
+        f"{'.'.join(map(str, one['loc']))}: {one['msg']}" if one["loc"] else one["msg"].removeprefix("Value error, ")
+        for one in error.errors()
     )

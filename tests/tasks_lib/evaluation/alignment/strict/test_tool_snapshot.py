@@ -31,6 +31,7 @@ def snapshot(tmp_path: Path):
         [{"name": "wiki/search", "input_schema": SCHEMA, "annotations": {}}],
         {"wiki": {"tools": [{"name": "search", "inputSchema": SCHEMA}]}},
         {"wiki": [{"name": "wiki/search", "inputSchema": SCHEMA}]},
+        {"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "wiki/search", "inputSchema": SCHEMA}]}},
     ],
 )
 def test_every_form_gives_the_same_tool(root: Any, snapshot: Any) -> None:
@@ -50,13 +51,32 @@ def test_tools_are_sorted(snapshot: Any) -> None:
     [
         ([{"name": "a"}, {"name": "a"}], "a comes twice"),
         ([{"title": "a"}], "a tool is an object with a name"),
-        ([{"name": ""}], "name"),
-        ([{"name": "a", "inputSchema": []}], "a snapshot of tools"),
-        ({"wiki": 3}, "a list of tools is wanted, got int"),
-        ("null", "a list of tools is wanted, got NoneType"),
+        ([{"name": ""}], r"\[0\] \(''\): name: String should have at least 1 character"),
+        ({"wiki": [{"name": ""}]}, r"\['wiki'\]\[0\] \(''\): name"),
+        ([{"name": "b"}, {"name": "a", "inputSchema": []}], r"\[1\] \('a'\): input_schema: .* dictionary"),
+        ([{"name": "a", "description": 3}], r"\[0\] \('a'\): description: .* string"),
+        ({"wiki": 3}, r"\['wiki'\]: a list of tools is wanted, got int"),
+        ("null", "root: a list of tools is wanted, got NoneType"),
+        ({"tools": [], "nextCursor": "2"}, r"\['tools'\]: the answer has a nextCursor"),
+        ({"wiki": {"tools": [], "next_cursor": "2"}}, r"\['wiki'\]\['tools'\]: the answer has a nextCursor"),
         ("[", "a snapshot of tools is an answer to tools/list"),
     ],
 )
 def test_what_is_no_snapshot_is_refused(root: Any, match: str, snapshot: Any) -> None:
     with pytest.raises(ConfigurationError, match=match):
         snapshot(root)
+
+
+@pytest.mark.parametrize("spelling", ["outputSchema", "output_schema"])
+def test_the_schema_of_results_is_kept(spelling: str, snapshot: Any) -> None:
+    tool = snapshot([{"name": "a", spelling: SCHEMA}]).tool("a")
+    assert tool.output_schema == SCHEMA
+
+
+def test_a_digest_is_of_the_tools_and_not_of_their_order_or_source(snapshot: Any) -> None:
+    one = snapshot([{"name": "a", "inputSchema": SCHEMA}, {"name": "b"}])
+    assert snapshot({"tools": [{"name": "b"}, {"name": "a", "input_schema": SCHEMA}]}).digest == one.digest
+    turned = ToolSnapshot(source="elsewhere", tools=one.tools[::-1])
+    assert turned.digest == one.digest
+    assert snapshot([{"name": "a", "inputSchema": {}}, {"name": "b"}]).digest != one.digest
+    assert len(one.digest) == 64
