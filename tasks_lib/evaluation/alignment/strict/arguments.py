@@ -11,6 +11,9 @@ from tasks_lib.evaluation.alignment.strict.rules import are_coordinates
 from tasks_lib.models.dialects.calls import read_call
 from tasks_lib.records import Json
 
+# No tool asks for more; a comparison follows values as deep as they go.
+_MOST_LEVELS = 64
+
 
 @dataclass(frozen=True)
 class Arguments:
@@ -49,6 +52,8 @@ def filled(arguments: Json, schema: Mapping[str, Any]) -> Arguments:
         arguments = {}
     if not isinstance(arguments, Mapping):
         return Arguments({}, f"the arguments are a JSON {type(arguments).__name__}, not an object")
+    if not _is_shallow(arguments):
+        return Arguments({}, f"the arguments are nested deeper than {_MOST_LEVELS} levels")
     return Arguments(dict(sorted(_leaves("", arguments, schema, schema, 0))))
 
 
@@ -66,3 +71,17 @@ def _leaves(place: str, value: Json, schema: Any, root: Mapping[str, Any], depth
         yield place, {}
     for key in dict.fromkeys([*known, *map(str, value)]):
         yield from _leaves(pointer(place, key), value.get(key), known.get(key), root, depth + 1)
+
+
+def _is_shallow(value: Json) -> bool:
+    level = [value]
+    for _ in range(_MOST_LEVELS):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, Mapping | list)
+            for inner in (outer.values() if isinstance(outer, Mapping) else outer)
+        ]
+        if not level:
+            return True
+    return False
