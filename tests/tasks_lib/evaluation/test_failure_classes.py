@@ -146,8 +146,8 @@ def test_a_circle_of_missed_clicks_is_a_repetition():
     rows = [("a", CLICK, {"repeats": n}) for n in range(6)]
     assert kind_of(played(steps_of(*rows), Ending.STEPS, final="a")) is FailureClass.REPETITION
     # Without the detector, the very same reply twice running on the same screen counts.
-    rows = [("a", CLICK, {"reply": "the same"}) for _ in range(6)]
-    assert kind_of(played(steps_of(*rows), Ending.STEPS, final="a")) is FailureClass.REPETITION
+    same = [("a", CLICK, {"reply": "the same"}) for _ in range(6)]
+    assert kind_of(played(steps_of(*same), Ending.STEPS, final="a")) is FailureClass.REPETITION
 
 
 def test_clicks_with_something_typed_are_judged_by_what_was_typed():

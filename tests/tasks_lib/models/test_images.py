@@ -118,6 +118,12 @@ SHOWN = ((1456, 816), (1366, 768), (1024, 640), (1280, 720), (1568, 882), (1092,
 SCREENS = ((1440, 900), (1920, 1080), (1280, 800), (2560, 1440), (1080, 1920), (640, 480))
 
 
+def along(axis, value, shown, screen):
+    """Where a place on one axis of the picture is on that axis of the screen."""
+    x, y = (value, 0) if axis == 0 else (0, value)
+    return to_screen(x, y, shown, screen)[axis]
+
+
 @pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize("shown", SHOWN)
 def test_every_pixel_of_a_screen_maps_back_within_half_a_shown_pixel(shown, screen):
@@ -126,7 +132,7 @@ def test_every_pixel_of_a_screen_maps_back_within_half_a_shown_pixel(shown, scre
         for pixel in range(large):
             # The shown pixel that its middle falls into.
             seen = (2 * pixel + 1) * small // (2 * large)
-            back = to_screen(*((seen, 0) if axis == 0 else (0, seen)), shown, screen)[axis]
+            back = along(axis, seen, shown, screen)
             # Half a shown pixel, and the half that a whole pixel of the screen may be off.
             assert abs(back - pixel) <= 0.5 * large / small + 0.5
 
@@ -135,7 +141,7 @@ def test_every_pixel_of_a_screen_maps_back_within_half_a_shown_pixel(shown, scre
 @pytest.mark.parametrize("shown", SHOWN)
 def test_places_keep_their_order_and_edges_stay_inside(shown, screen):
     for axis in (0, 1):
-        mapped = [to_screen(*((n, 0) if axis == 0 else (0, n)), shown, screen)[axis] for n in range(shown[axis])]
+        mapped = [along(axis, place, shown, screen) for place in range(shown[axis])]
         assert mapped == sorted(mapped)
         assert 0 <= mapped[0] <= screen[axis] / shown[axis]
         assert screen[axis] - 1 - screen[axis] / shown[axis] <= mapped[-1] <= screen[axis] - 1
@@ -163,7 +169,7 @@ def test_a_dot_is_where_a_model_sees_it(screen, image, across, down):
     light[light < 32] = 0
     rows, columns = np.nonzero(light)
     weights = light[rows, columns]
-    middle = (columns @ weights / weights.sum(), rows @ weights / weights.sum())
-    back = to_screen(*middle, (seen.width, seen.height), screen)
+    across_seen, down_seen = columns @ weights / weights.sum(), rows @ weights / weights.sum()
+    back = to_screen(across_seen, down_seen, (seen.width, seen.height), screen)
     for got, wanted, small, large in zip(back, place, (seen.width, seen.height), screen, strict=True):
         assert abs(got - wanted) <= 0.5 * large / small + 0.5
