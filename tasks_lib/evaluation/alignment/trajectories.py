@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -70,6 +69,3 @@ class Trajectory:
         """The task family: the first four digits of the id, or the id itself where it does not start with these."""
         head = self.id[:_FAMILY_DIGITS]
         return head if len(head) == _FAMILY_DIGITS and head.isascii() and head.isdigit() else self.id
-
-    def __iter__(self) -> Iterator[tuple[Call, ...]]:
-        return iter(self.steps)

@@ -119,6 +119,7 @@ def test_a_wrong_container_is_told_and_is_no_success(files: tuple[Path, Path], t
         (["gt.json", "broken.json"], "broken.json: a file of trajectories is JSON: Expecting"),
         (["gt.json", "pred.json", "other/pred.json"], "pred comes twice"),
         (["gt.json", "pred.json", "--tau-weak", "2"], "--tau-weak"),
+        (["gt.json", "pred.json", "--tau-weak", "nan"], "--tau-weak"),
     ],
 )
 def test_wrong_use_says_what_to_do(arguments: list[str], match: str, files: tuple[Path, Path], tmp_path: Path) -> None:
