@@ -28,7 +28,6 @@ from tasks_lib.records import (
     Initialise,
     Json,
     Launch,
-    MachineSettings,
     Observation,
     PlacedFile,
     SetupRecord,
@@ -57,7 +56,7 @@ def provision(work: EpisodeWork, attempt: AttemptFolder, stage: Stage) -> Machin
     ProvisionError
         If the machine does not come up, or the Python environment of its scripts is not built.
     """
-    settings, place = _machine(work), attempt.stage(stage.id)
+    settings, place = work.manifest.machine, attempt.stage(stage.id)
     python, facts = _python(work, stage)
     services = Services(work, stage, place)
     try:
@@ -80,12 +79,6 @@ def provision(work: EpisodeWork, attempt: AttemptFolder, stage: Stage) -> Machin
         served.close()
         raise
     return served
-
-
-def _machine(work: EpisodeWork) -> MachineSettings:
-    """Return the machine's settings; programs serve their accessibility tree where marks are taken from it."""
-    wanted = settings_of_agents(work).marks == "accessibility"
-    return work.manifest.machine.model_copy(update={"accessibility": True}) if wanted else work.manifest.machine
 
 
 def _python(work: EpisodeWork, stage: Stage) -> tuple[Path | None, dict[str, Json]]:
