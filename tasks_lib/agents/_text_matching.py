@@ -107,8 +107,10 @@ def ink_columns(screen: NDArray[np.uint8], line: TextLine) -> list[int]:
     part = screen[top : round(line.y + line.height), left : round(line.x + line.width)]
     if part.size == 0:
         return []
-    colours, counts = np.unique(part.reshape(-1, 3), axis=0, return_counts=True)
-    off: NDArray[Any] = abs(part.astype(int) - colours[counts.argmax()].astype(int)).max(axis=2)
+    # A colour as one number: sorting these is ten times as fast as sorting rows of three.
+    codes, counts = np.unique(part.astype(np.int64) @ (1 << 16, 1 << 8, 1), return_counts=True)
+    ground = int(codes[counts.argmax()])
+    off: NDArray[Any] = abs(part.astype(int) - (ground >> 16, ground >> 8 & 255, ground & 255)).max(axis=2)
     # A rule above or below the text has ink in every column: rows that are all ink are no text.
     rows = (off > _INK).mean(axis=1) < 0.9
     return [left + int(column) for column in np.flatnonzero((off[rows] > _INK).any(axis=0))]
