@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ class Limits:
     file_bytes: int = 1 << 30
     calls: int = 5_000
     characters: int = 1_000_000
+    alternatives: int = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,9 @@ def read_trajectories(path: Path, limits: Limits = Limits()) -> TrajectoryFile:
     ----------
     path : Path
         JSON: a list of tasks, or an object of tasks by id. A task has ``id``, ``type`` and ``steps``, a step ``calls``,
-        a call ``name`` and ``arguments``; everything else is ignored.
+        a call ``name`` and ``arguments``, and for strict mode ``result``. A reference may have ``question``,
+        ``dependencies`` (pairs ``[i, j]`` of calls counted from 0: j needs what i gave) and ``alternatives`` (objects
+        with ``steps`` and ``dependencies`` that count as much). Everything else is ignored.
     limits : Limits, optional
         A trajectory beyond them is left out and told.
 
@@ -167,7 +170,12 @@ class _Reading:
         steps = tuple(
             self._step(step, f"{place}.steps[{i}]") for i, step in enumerate(self._list(task, "steps", place))
         )
-        found = Trajectory(key, str(task.get("type") or ""), steps)
+        found = Trajectory(key, str(task.get("type") or ""), steps, str(task.get("question") or ""))
+        found = replace(
+            found,
+            dependencies=self._dependencies(task, len(found.calls), place),
+            alternatives=self._alternatives(task, key, place),
+        )
         if (number := len(found.calls)) > self.limits.calls:
             self._note(place, f"{number} calls, at most {self.limits.calls} are scored; task {key!r} is left out")
             return None
@@ -176,6 +184,35 @@ class _Reading:
             self._note(place, f"{what}; task {key!r} is left out")
             return None
         return found
+
+    def _alternatives(self, task: dict[str, Any], key: str, place: str) -> tuple[Trajectory, ...]:
+        others = self._list(task, "alternatives", place)
+        if len(others) > self.limits.alternatives:
+            self._note(place, f"{len(others)} alternatives, the first {self.limits.alternatives} are read")
+        found = []
+        for index, other in enumerate(others[: self.limits.alternatives]):
+            where = f"{place}.alternatives[{index}]"
+            if not isinstance(other, dict):
+                self._note(where, f"an alternative is an object, got {type(other).__name__}; it is left out")
+                continue
+            # An alternative has none of its own: nothing nests.
+            own = {"type": task.get("type"), "question": task.get("question"), **other, "alternatives": None}
+            if (trajectory := self._trajectory(own, key, where)) is not None:
+                found.append(trajectory)
+        return tuple(found)
+
+    def _dependencies(self, task: dict[str, Any], calls: int, place: str) -> tuple[tuple[int, int], ...] | None:
+        if not isinstance(task.get("dependencies"), list):
+            return None
+        found = []
+        for index, pair in enumerate(task["dependencies"]):
+            numbers = pair if isinstance(pair, list) else []
+            if len(numbers) == 2 and all(type(one) is int and 0 <= one < calls for one in numbers):
+                found.append((numbers[0], numbers[1]))
+            else:
+                what = f"a dependency is a pair of numbers of calls from 0 to {calls - 1}, got {str(pair)[:80]}"
+                self._note(f"{place}.dependencies[{index}]", f"{what}; it is left out")
+        return tuple(sorted(set(found)))
 
     def _step(self, step: Any, place: str) -> tuple[Call, ...]:
         if not isinstance(step, dict):

@@ -53,6 +53,11 @@ class Trajectory:
     id: str
     kind: str
     steps: tuple[tuple[Call, ...], ...]
+    question: str = ""
+    # Pairs (i, j) of `calls`: j needs what i gave. None: the task does not say.
+    dependencies: tuple[tuple[int, int], ...] | None = None
+    # Other ways to do the task that count as much; of a reference alone.
+    alternatives: tuple[Trajectory, ...] = ()
 
     @cached_property
     def calls(self) -> tuple[Call, ...]:

@@ -127,3 +127,32 @@ def test_the_deepest_place_is_found_outside_of_strings() -> None:
     data = b'["[[[[", ' + b"[" * 100_000 + b"]" * 100_000 + b"]"
     with pytest.raises(ConfigurationError, match="100001 levels at character 100008"):
         parse_trajectories(data, "any.json")
+
+
+def test_a_reference_says_its_order_and_other_ways(trajectories: Reader, task: Any) -> None:
+    one = task([("a/x", 1), ("a/y", 2)], [("b/z", 3)])
+    other = {"steps": task([("b/z", 3)])["steps"], "dependencies": [], "alternatives": [one]}
+    root = [{**one, "question": "Why?", "dependencies": [[0, 2], [0, 2]], "alternatives": [other]}]
+    (found,) = trajectories(root).trajectories.values()
+    assert (found.question, found.dependencies) == ("Why?", ((0, 2),))
+    (way,) = found.alternatives
+    assert (way.id, way.question, way.dependencies, way.alternatives) == (found.id, "Why?", (), ())
+    assert trajectories([one]).trajectories[one["id"]].dependencies is None
+
+
+@pytest.mark.parametrize("pair", [[0, 3], [-1, 0], [True, 0], [0], "01", None, {"0": 1}])
+def test_a_dependency_of_no_call_is_told(pair: Any, trajectories: Reader, task: Any) -> None:
+    file = trajectories([{**task([("a/x", 1), ("a/y", 2)], [("b/z", 3)]), "dependencies": [[0, 1], pair]}])
+    assert file.trajectories["00010000"].dependencies == ((0, 1),)
+    assert str(file.oddities[0]).startswith(
+        "[0].dependencies[1]: a dependency is a pair of numbers of calls from 0 to 2"
+    )
+
+
+def test_odd_alternatives_are_told_and_the_others_read(trajectories: Reader, task: Any) -> None:
+    root = [{**task([("a/x", 1)]), "alternatives": [3, {"steps": "no"}, *([{"steps": []}] * 60)]}]
+    file = trajectories(root)
+    assert len(file.trajectories["00010000"].alternatives) == 49
+    told = [str(oddity) for oddity in file.oddities]
+    assert any("62 alternatives, the first 50 are read" in line for line in told)
+    assert any(line.startswith("[0].alternatives[0]: an alternative is an object") for line in told)
