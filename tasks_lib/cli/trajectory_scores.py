@@ -105,47 +105,52 @@ def _list(head: str, lines: tuple[str, ...]) -> None:
         say(f"matassay: {head}{len(lines) - _TOLD} more; --json and --out have them all")
 
 
+# Short heads and three decimals: the table fits a terminal of 80 columns; the files have every digit.
 _COLUMNS = {
     "recall": "R",
     "precision": "P",
-    "argument_similarity": "arguments",
-    "strong_similarity": "strong",
-    "step_coherence": "coherence",
+    "argument_similarity": "args",
+    "strong_similarity": "str.",
+    "step_coherence": "coh.",
     "order_consistency": "order",
-    "merge_purity": "purity",
+    "merge_purity": "pur.",
 }
 
 
 def _show(names: list[str], reports: tuple[AlignmentReport, ...], by: By) -> None:
-    totals = Table("predictions", "tasks", "calls", *_COLUMNS.values(), "average", "steps", "calls a task")
+    totals = _table("file", "mean")
     for name, report in zip(names, reports, strict=True):
-        average = "" if report.average is None else f"{report.average:.4f}"
-        totals.add_row(*_cells(name, report.total), average, *_spent(report.total))
+        totals.add_row(*_cells(name, report.total), "" if report.average is None else f"{report.average:.3f}")
     out.print(totals)
     for name, report in zip(names, reports, strict=True):
-        groups = report.by_family if by is By.FAMILY else report.by_kind
-        table = Table(by, "tasks", "calls", *_COLUMNS.values(), "steps", "calls a task", title=Text(scrub(name)))
-        for group in groups:
-            table.add_row(*_cells(group.name, group), *_spent(group))
+        table = _table(by)
+        for group in report.by_family if by is By.FAMILY else report.by_kind:
+            table.add_row(*_cells(group.name, group))
+        total = report.total
+        spent = f"{total.steps_per_task:.2f} steps and {total.calls_per_task:.2f} calls a task"
+        beyond = f", {total.over_budget} of {total.tasks} beyond the budget" if report.budget != Budget() else ""
+        out.print(f"\n{scrub(name)}: {spent}{beyond}", markup=False)
         out.print(table)
-        if report.total.over_budget:
-            out.print(f"{name}: {report.total.over_budget} of {report.total.tasks} beyond the budget", markup=False)
+
+
+def _table(first: str, *more: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(first, overflow="fold", min_width=6)
+    for head in ("tasks", "calls", *_COLUMNS.values(), *more):
+        table.add_column(head, justify="right", no_wrap=True)
+    return table
 
 
 def _cells(name: str, group: GroupScore) -> list[Text | str]:
-    scores = [f"{getattr(group.scores, field):.4f}" for field in _COLUMNS]
-    return [Text(scrub(name)), str(group.tasks), f"{group.matched} of {group.reference_calls}", *scores]
-
-
-def _spent(group: GroupScore) -> tuple[str, str]:
-    return f"{group.steps_per_task:.2f}", f"{group.calls_per_task:.2f}"
+    scores = [f"{getattr(group.scores, field):.3f}" for field in _COLUMNS]
+    return [Text(scrub(name)), str(group.tasks), f"{group.matched}/{group.reference_calls}", *scores]
 
 
 def _write(report: AlignmentReport, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "report.json").write_text(report.to_json(), encoding="utf-8", newline="\n")
     numbers = list(Scores.model_fields)
-    _table(
+    _write_csv(
         folder / "tasks.csv",
         ["id", "type", "family", "reference_calls", "prediction_calls", "matched", *numbers],
         [
@@ -154,7 +159,7 @@ def _write(report: AlignmentReport, folder: Path) -> None:
             for task in report.tasks
         ],
     )
-    _table(folder / "matches.csv", ["id", *_MATCH], [
+    _write_csv(folder / "matches.csv", ["id", *_MATCH], [
         [task.id, *(getattr(match, name) for name in _MATCH)] for task in report.tasks for match in task.matches
     ])  # fmt: skip
 
@@ -165,7 +170,7 @@ _MATCH = (
 )  # fmt: skip
 
 
-def _table(path: Path, head: list[str], rows: list[list[object]]) -> None:
+def _write_csv(path: Path, head: list[str], rows: list[list[object]]) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(head)

@@ -98,9 +98,12 @@ class SentenceEncoder:
         os.environ.setdefault("TRANSFORMERS_OFFLINE", "1")
         try:
             from sentence_transformers import SentenceTransformer
+            from transformers.utils.logging import disable_progress_bar
         except ImportError as error:
             msg = "a sentence encoder needs sentence-transformers: pip install 'matassay[m3]'"
             raise ConfigurationError(msg) from error
+        # Its bar would stand between the lines of a table.
+        disable_progress_bar()
         return SentenceTransformer(
             str(self._folder),
             device="cpu",

@@ -60,13 +60,24 @@ def _score(*arguments: object) -> Result:
 def test_the_table_has_the_published_numbers(files: tuple[Path, Path]) -> None:
     done = _score(*files, files[0])
     assert done.exit_code == 0, done.output
-    row, copy = [line for line in done.stdout.splitlines() if line.startswith("│ g07_paraphrased_args")]
-    assert copy.split("│")[6] == " 1.0000    "
-    assert row.split("│")[2:7] == [" 1     ", " 4 of 4 ", " 1.0000 ", " 1.0000 ", " 0.8898    "]
-    assert [line.split("│")[1].strip() for line in done.stdout.splitlines() if line.startswith(("│ pred", "│ gt"))] == [
-        "pred",
-        "gt",
-    ]
+    lines = [line.split() for line in done.stdout.splitlines()]
+    row, copy = [line for line in lines if line[:1] == ["g07_paraphrased_args"]]
+    assert row[1:6] == ["1", "4/4", "1.000", "1.000", "0.890"]
+    assert copy[1:6] == ["1", "4/4", "1.000", "1.000", "1.000"]
+    assert [line[0] for line in lines if line[:1] in (["pred"], ["gt"])] == ["pred", "gt"]
+    spent = json.loads(files[1].read_text(encoding="utf-8"))
+    steps = sum(len(task["steps"]) for task in spent) / len(spent)
+    assert f"pred: {steps:.2f} steps and 3.32 calls a task" in done.stdout
+
+
+def test_no_number_is_cut_on_a_narrow_terminal(files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tasks_lib.cli.console.out._width", 80)
+    done = _score(*files)
+    assert "…" not in done.stdout
+    (row,) = [line.split() for line in done.stdout.splitlines() if line.startswith("pred ")]
+    report = json.loads(_score(*files, "--json").stdout)[0]
+    assert row[-1] == f"{report['average']:.3f}"
+    assert all(len(line) <= 80 for line in done.stdout.splitlines())
 
 
 def test_json_and_files_say_the_same(files: tuple[Path, Path], tmp_path: Path) -> None:
