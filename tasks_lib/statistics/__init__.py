@@ -1,7 +1,25 @@
-"""Figures of a run: rates with intervals, scores, and the two efficiency measures, with one definition each."""
+"""Figures of a run, with one definition each: rates with intervals, scores, agreement of raters, preferences."""
 
 from tasks_lib.statistics._agreement import Agreement
+from tasks_lib.statistics._alpha import AlphaInterval, alpha_interval, krippendorff_alpha
+from tasks_lib.statistics._correlation import Correlation, DependentTest, spearman, williams_test
 from tasks_lib.statistics._interval import wilson_interval
+from tasks_lib.statistics._preference import Choice, PreferenceShare, preference_share
 from tasks_lib.statistics._rows import agent_row, agent_rows
 
-__all__ = ["Agreement", "agent_row", "agent_rows", "wilson_interval"]
+__all__ = [
+    "Agreement",
+    "AlphaInterval",
+    "Choice",
+    "Correlation",
+    "DependentTest",
+    "PreferenceShare",
+    "agent_row",
+    "agent_rows",
+    "alpha_interval",
+    "krippendorff_alpha",
+    "preference_share",
+    "spearman",
+    "williams_test",
+    "wilson_interval",
+]
