@@ -268,7 +268,7 @@ def test_a_view_counts_only_for_the_data_that_was_asked_for(see: See, good: Byte
     wanted = see("fityk-session", "c1s.fit", data, what="view", field="x")
     assert see("fityk-session", "c1s.fit", data, what="view", field="x", highest=top) == wanted
     for wrong in ({"highest": top + 1}, {"highest": top, "dataset": 7}):
-        with pytest.raises(Unreadable, match="other data|no dataset @7"):
+        with pytest.raises(Unreadable, match=r"other data|no dataset @7"):
             see("fityk-session", "c1s.fit", data, what="view", **wrong)
 
 
