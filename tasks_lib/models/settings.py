@@ -16,7 +16,7 @@ from tasks_lib.records.errors import ConfigurationError
 _OURS = frozenset(
     {
         "messages", "model", "stream", "stream_options", "tools", "temperature", "seed", "max_tokens", "n", "input",
-        "instructions", "max_output_tokens", "system", "contents", "systemInstruction",
+        "max_completion_tokens", "instructions", "max_output_tokens", "system", "contents", "systemInstruction",
     }
 )  # fmt: skip
 # Some endpoints take no seed, and some no temperature above 1: better said here than by status 400 in the night.
@@ -76,6 +76,11 @@ class ModelSettings(Record):
     temperature: float | None = Field(default=None, ge=0, le=2)
     seed: int | None = None
     max_tokens: int | None = Field(default=4096, gt=0, description="tokens of one reply at most")
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = Field(
+        default="max_tokens",
+        description="what chat completions call `max_tokens`: OpenAI's reasoning models take the longer name alone,"
+        " most other servers the shorter one",
+    )
     read_seconds: float = Field(default=180.0, gt=0, le=3600, description="longest wait for one whole reply, s")
     stream: bool = Field(default=True, description="ask for the reply in pieces, so that a stall is seen early")
     stall_seconds: float = Field(

@@ -55,7 +55,7 @@ def write_body(messages: Sequence[Message], settings: ModelSettings, tools: Sequ
                 "tools": offered or None,
                 "temperature": settings.temperature,
                 "seed": settings.seed,
-                "max_tokens": settings.max_tokens,
+                settings.max_tokens_field: settings.max_tokens,
                 "stream": settings.stream or None,
                 "stream_options": usage,
             }

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tasks_lib.models import Message, ModelSettings
 from tasks_lib.models.dialects import chat_completions
 from tasks_lib.models.dialects.reply import BrokenReplyError, error_text, parse_object, split_thought
 
@@ -18,6 +19,13 @@ def body(message=None, **more):
     return json.dumps(
         {"choices": [{"message": message or {"content": "hi"}, "finish_reason": "stop"}], **more}
     ).encode()
+
+
+@pytest.mark.parametrize("field", ["max_tokens", "max_completion_tokens"])
+def test_the_limit_of_a_reply_goes_by_the_name_that_the_server_takes(field):
+    settings = ModelSettings(base_url="http://127.0.0.1:1/v1", model="m", max_tokens=7, max_tokens_field=field)
+    written = chat_completions.write_body([Message.of("user", "Well?")], settings)
+    assert {name: value for name, value in written.items() if name.startswith("max_")} == {field: 7}
 
 
 def test_content_in_parts_is_joined():
