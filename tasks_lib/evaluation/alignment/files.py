@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tasks_lib.evaluation.alignment.published_parsing import illegal_turns
 from tasks_lib.evaluation.alignment.trajectories import Call, Trajectory, canonical_text
 from tasks_lib.records import clean_text
 from tasks_lib.records.errors import ConfigurationError
@@ -58,7 +59,8 @@ def read_trajectories(path: Path, limits: Limits = Limits()) -> TrajectoryFile:
     ----------
     path : Path
         JSON: a list of tasks, or an object of tasks by id. A task has ``id``, ``type`` and ``steps``, a step ``calls``,
-        a call ``name`` and ``arguments``, and for strict mode ``result``. A reference may have ``question``,
+        a call ``name`` and ``arguments``, and for strict mode ``result``. Replay and judges read ``result``,
+        ``final_reply`` and ``dialogue`` as well. A reference may have ``question``,
         ``dependencies`` (pairs ``[i, j]`` of calls counted from 0: j needs what i gave) and ``alternatives`` (objects
         with ``steps`` and ``dependencies`` that count as much). Everything else is ignored.
     limits : Limits, optional
@@ -122,6 +124,19 @@ def _deepest(data: bytes) -> str:
     return f"{deepest} levels at character {place}"
 
 
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _unreadable(steps: Any) -> Iterator[str]:
+    """Give the places of steps and calls that are no objects."""
+    for i, step in enumerate(steps if isinstance(steps, list) else []):
+        if not isinstance(step, dict):
+            yield f"steps[{i}]"
+        elif isinstance(calls := step.get("calls"), list):
+            yield from (f"steps[{i}].calls[{j}]" for j, call in enumerate(calls) if not isinstance(call, dict))
+
+
 @dataclass
 class _Reading:
     """Walks through a root and notes what is odd."""
@@ -175,6 +190,9 @@ class _Reading:
             found,
             dependencies=self._dependencies(task, len(found.calls), place),
             alternatives=self._alternatives(task, key, place),
+            final_reply=clean_text(_text(task.get("final_reply"))),
+            illegal_turns=illegal_turns(task),
+            unreadable=tuple(_unreadable(task.get("steps"))),
         )
         if (number := len(found.calls)) > self.limits.calls:
             self._note(place, f"{number} calls, at most {self.limits.calls} are scored; task {key!r} is left out")

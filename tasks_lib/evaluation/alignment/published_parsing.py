@@ -101,7 +101,13 @@ def selected_tools(text: str, tools: Iterable[str]) -> list[str]:
 
 def illegal_samples(samples: Sequence[Mapping[str, Json]]) -> int:
     """Count the predictions with a turn that has an empty list of tool calls, each once however many such turns."""
-    return sum(any(_is_illegal(turn) for turn in sample.get("dialogue") or []) for sample in samples)
+    return sum(illegal_turns(sample) > 0 for sample in samples)
+
+
+def illegal_turns(sample: Mapping[str, Json]) -> int:
+    """Count the turns of a prediction's dialogue that have an empty list of tool calls."""
+    turns = sample.get("dialogue")
+    return sum(_is_illegal(turn) for turn in turns) if isinstance(turns, list) else 0
 
 
 def _is_illegal(turn: Json) -> bool:

@@ -58,6 +58,11 @@ class Trajectory:
     dependencies: tuple[tuple[int, int], ...] | None = None
     # Other ways to do the task that count as much; of a reference alone.
     alternatives: tuple[Trajectory, ...] = ()
+    # What the model said in the end.
+    final_reply: str = ""
+    # Turns of the dialogue of which no call could be read, and places of what stands among the calls and is none.
+    illegal_turns: int = 0
+    unreadable: tuple[str, ...] = ()
 
     @cached_property
     def calls(self) -> tuple[Call, ...]:
