@@ -29,6 +29,7 @@ from tasks_lib.episodes import (
     NightBudget,
     Sample,
     Selection,
+    check_models,
     check_prices,
     draw,
     manifest_for,
@@ -102,6 +103,10 @@ async def nightly(
         manifest = await asyncio.to_thread(
             _plan, store, root, benchmark_name, model, models_file, settings, night, budget
         )
+        if refused := await asyncio.to_thread(_refused, manifest, root, models_file):
+            lines.append(f"- `{manifest.run_id}`: {refused}")
+            bad.append(manifest.run_id)
+            continue
         state = await benchmark(run_id=manifest.run_id, **common, return_state=True)
         change = await asyncio.to_thread(_change, store, manifest, await state.aresult(raise_on_failure=False))
         lines.append(f"- `{manifest.run_id}`: {state.message}; {change}")
@@ -171,6 +176,18 @@ def _plan(
         cache=settings.run.cache,
     )
     return open_run(store, manifest_for(choice, root, run_id=run_id_of(night, name, model), command=()))
+
+
+def _refused(manifest: RunManifest, root: Path, models_file: str | None) -> str:
+    """Say why a run is not started: its model cannot do what the tasks need; empty where it can.
+
+    The other models of the night play all the same, and a retry of the night tries this one again.
+    """
+    try:
+        check_models(manifest, root, Path(models_file) if models_file else None)
+    except ConfigurationError as error:
+        return " ".join(str(error).split())
+    return ""
 
 
 def _proofs(store: Store, root: Path, sample: int, seed: int, settings: Settings, night: date) -> RunManifest:

@@ -14,6 +14,7 @@ import pytest
 
 from flows.orders import Order
 from tasks_lib.episodes import Player
+from tasks_lib.models import ScriptedEndpoint
 from tasks_lib.records import HandoffRecord, Outcome, RunManifest, RunSummary
 from tasks_lib.store import RunFolder, Store
 
@@ -270,3 +271,38 @@ def test_a_night_is_claimed_once_and_compared_with_the_last(
     text = api.artifacts("nightly-tiny")["nightly-tiny"]["data"]
     assert "no earlier run to compare with" in text
     assert "proofs hold" in text
+
+
+def test_a_model_that_cannot_do_what_the_tasks_need_does_not_play_the_night(
+    store: Store, one_stage: Path, tmp_path: Path, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from flows.nightly import nightly
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NIGHT_KEY", "no key of this endpoint")
+    root = Path(shutil.copytree(one_stage, tmp_path / "taskdefs"))
+    (root / "benchmarks").mkdir()
+    (root / "benchmarks" / "asked.yaml").write_text(
+        "name: asked\nwhat: One task for a model.\nselect: {suites: [open]}\nagents: [llm]\ntrials: 1\n",
+        encoding="utf-8",
+    )
+    with ScriptedEndpoint() as endpoint:
+        session = endpoint.open([])
+        models = tmp_path / "matassay.toml"
+        models.write_text(
+            f'[models.night]\nbase_url = "{session.base_url}"\nmodel = "m"\napi_key_env = "NIGHT_KEY"\n',
+            encoding="utf-8",
+        )
+        state = asyncio.run(
+            nightly(
+                store_url=store.url, taskdefs=str(root), benchmark_name="asked", models_file=str(models),
+                prove_sample=0, executor="inline", return_state=True,
+            )
+        )  # fmt: skip
+    assert state.name == "Failed"
+    assert "asked-night not whole" in state.message
+    text = api.artifacts("nightly-asked")["nightly-asked"]["data"]
+    assert "the run was not started" in text
+    assert "401" in text
+    (run_id,) = store.children("runs")
+    assert store.children(f"runs/{run_id}") == ["manifest.json"]
