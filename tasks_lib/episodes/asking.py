@@ -53,7 +53,7 @@ def model_for(
         known = ", ".join(sorted(work.models)) or "none"
         msg = f"model {name!r} is not in matassay.toml (models there: {known}): add [models.{name}]"
         raise ConfigurationError(msg)
-    log = RequestLog(work.store, attempt.stage(stage.id).exchanges, name, _secrets(settings, hide))
+    log = RequestLog(work.store, attempt.stage(stage.id).exchanges, name, secrets_of(work) | (hide or Redactor()))
     listeners = [log.add]
 
     def on_exchange(exchange: Exchange) -> None:
@@ -88,7 +88,7 @@ def uses_cache(work: EpisodeWork, settings: ModelSettings) -> bool:
     return wanted and (work.spec.trial == 1 or settings.seed is not None)
 
 
-def _secrets(settings: ModelSettings, hide: Redactor | None) -> Redactor:
-    key = os.environ.get(settings.api_key_env or "", "").strip()
-    found = Redactor.from_environment() | Redactor([key] if key else [])
-    return found if hide is None else found | hide
+def secrets_of(work: EpisodeWork) -> Redactor:
+    """Return what hides the environment's secrets and the keys of all models, however their variables are named."""
+    names = {settings.api_key_env for settings in work.models.values() if settings.api_key_env}
+    return Redactor.from_environment() | Redactor(os.environ.get(name, "").strip() for name in sorted(names))

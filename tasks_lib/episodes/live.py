@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 
 from tasks_lib.agents import Agent, play
-from tasks_lib.episodes.asking import settings_of_agents
+from tasks_lib.episodes.asking import secrets_of, settings_of_agents
 from tasks_lib.episodes.plan import HUMAN
 from tasks_lib.episodes.players import agent_for
 from tasks_lib.episodes.progress import tell
@@ -196,7 +196,7 @@ def act(
         tell("step", work.run_id, work.spec.id, attempt=attempt.number, stage=stage.id, step=step.index)
 
     # The key of a database is the stage's own, and still no text for a model or a report.
-    hide = Redactor.from_environment() | Redactor.from_environment(machine.variables)
+    hide = secrets_of(work) | Redactor.from_environment(machine.variables)
     put_blob = work.store.put_blob
     asked = settings_of_agents(work)
     with closing(player if player is not None else agent_for(work, stage, attempt, hide=hide)) as agent:
@@ -232,6 +232,7 @@ def gather(work: EpisodeWork, attempt: AttemptFolder, stage: Stage, computer: Co
     # The listing ends somewhere in a heap of files: what was asked for is looked for by its name as well.
     unlisted = [path for path in wanted if path not in entries]
     files = []
+    secrets = secrets_of(work)
     for path in [*unlisted, *taken]:
         try:
             data = computer.get_file(path)
@@ -244,6 +245,10 @@ def gather(work: EpisodeWork, attempt: AttemptFolder, stage: Stage, computer: Co
         if path in unlisted and len(data) > _LARGEST_FILE:
             refused.append(f"{path} has {len(data)} bytes, the cap is {_LARGEST_FILE}")
             continue
+        if secrets.known_in(data) or secrets(path) != path:
+            # No script is given one: whoever wrote it means to carry it out of here with the evidence.
+            refused.append(f"{path} holds a secret of the harness's environment")
+            continue
         files.append(CollectedFile(path=path, blob=work.store.put_blob(data, _media_type(path))))
     return Evidence(
         stage=stage.id,
@@ -251,7 +256,7 @@ def gather(work: EpisodeWork, attempt: AttemptFolder, stage: Stage, computer: Co
         steps=len(work.store.read_lines(attempt.stage(stage.id).trajectory, Step)),
         files=tuple(sorted(files, key=lambda entry: entry.path)),
         missing=tuple(sorted(set(wanted) - {entry.path for entry in files})),
-        refused=tuple(refused),
+        refused=tuple(map(secrets, refused)),
         final=_final_sight(work, stage, computer),
         collected=now(),
     )

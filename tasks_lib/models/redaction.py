@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import quote
 
 # Shorter values ("EMPTY", "ollama") are place-holders of local servers; taking them out would mangle honest text.
@@ -17,7 +18,8 @@ _NAME = re.compile(r"(?i)(?:^|_)(?:key|apikey|token|secret|password|passwd|crede
 class Redactor:
     """Replaces known secret values in text.
 
-    Each value is found as it is, percent-encoded and JSON-escaped. Values of fewer than eight characters are left.
+    Each value is found as it is, percent-encoded, JSON-escaped and in base64, wherever in a longer text that base64
+    begins. Values of fewer than eight characters are left.
 
     Parameters
     ----------
@@ -27,10 +29,9 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets = frozenset(value for value in secrets if len(value) >= SHORTEST)
-        forms = {form for value in self._secrets for form in (value, quote(value, safe=""), json.dumps(value)[1:-1])}
+        forms = {form for value in self._secrets for form in _forms(value)}
         # Longest first, so that a secret that holds another goes as a whole.
-        ordered = sorted(forms, key=lambda form: (-len(form), form))
-        self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+        self._forms = sorted(forms, key=lambda form: (-len(form), form))
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Redactor:
@@ -50,7 +51,33 @@ class Redactor:
 
     def __call__(self, text: str) -> str:
         """Return `text` with every secret replaced by ``[redacted]``."""
-        return text if self._pattern is None else self._pattern.sub(MASK, text)
+        # Looked for one by one: in megabytes of pictures that is several times as fast as one pattern.
+        found = [form for form in self._forms if form in text]
+        return re.sub("|".join(map(re.escape, found)), MASK, text) if found else text
+
+    def known_in(self, data: bytes) -> bool:
+        """Tell whether a secret stands in a file's bytes."""
+        return any(form.encode("utf-8", "surrogatepass") in data for form in self._forms)
 
     def __repr__(self) -> str:
         return f"Redactor({len(self._secrets)} secrets)"
+
+
+def _forms(value: str) -> Iterator[str]:
+    """Yield a value in the forms in which it may turn up in a text."""
+    yield value
+    for safe in ("", "/"):
+        encoded = quote(value, safe=safe, errors="replace")
+        yield encoded
+        yield re.sub(r"%[0-9A-F]{2}", lambda match: match[0].lower(), encoded)
+    for ascii_only in (True, False):
+        escaped = json.dumps(value, ensure_ascii=ascii_only)[1:-1]
+        yield escaped
+        yield escaped.replace("/", r"\/")
+    data = value.encode("utf-8", "surrogatepass")
+    for before in range(3):
+        # Of the first and the last characters some bits are the neighbours'.
+        whole = base64.b64encode(bytes(before) + data).decode("ascii")
+        core = whole[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
+        yield core
+        yield core.replace("+", "-").replace("/", "_")
