@@ -17,10 +17,14 @@ _MOST_LEVELS = 64
 
 @dataclass(frozen=True)
 class Arguments:
-    """Leaves by JSON pointer, sorted; `problem` says why the arguments cannot be read, and there is none then."""
+    """Leaves by JSON pointer, sorted; `problem` says why the arguments cannot be read, and there is none then.
+
+    `defaults` are the pointers of leaves that have the schema's default, written or not.
+    """
 
     values: Mapping[str, Json]
     problem: str = ""
+    defaults: frozenset[str] = frozenset()
 
 
 def filled(arguments: Json, schema: Mapping[str, Any]) -> Arguments:
@@ -54,21 +58,26 @@ def filled(arguments: Json, schema: Mapping[str, Any]) -> Arguments:
         return Arguments({}, f"the arguments are a JSON {type(arguments).__name__}, not an object")
     if not _is_shallow(arguments):
         return Arguments({}, f"the arguments are nested deeper than {_MOST_LEVELS} levels")
-    return Arguments(dict(sorted(_leaves("", arguments, schema, schema, 0))))
+    leaves = sorted(_leaves("", arguments, schema, schema, 0), key=lambda leaf: leaf[0])
+    defaults = frozenset(place for place, _, is_default in leaves if is_default)
+    return Arguments({place: value for place, value, _ in leaves}, defaults=defaults)
 
 
-def _leaves(place: str, value: Json, schema: Any, root: Mapping[str, Any], depth: int) -> Iterator[tuple[str, Json]]:
+def _leaves(
+    place: str, value: Json, schema: Any, root: Mapping[str, Any], depth: int
+) -> Iterator[tuple[str, Json, bool]]:
     schema = resolved(schema, root)
+    default = schema.get("default")
     if value is None:
-        value = schema.get("default")
+        value = default
     known = dict(properties(schema)) if type_of(schema) == "object" else {}
     if value is None:
         return
     if not isinstance(value, Mapping) or depth >= DEEPEST or are_coordinates({str(key) for key in value}):
-        yield place, value
+        yield place, value, default is not None and value == default and type(value) is type(default)
         return
     if not value and place and not known:
-        yield place, {}
+        yield place, {}, False
     for key in dict.fromkeys([*known, *map(str, value)]):
         yield from _leaves(pointer(place, key), value.get(key), known.get(key), root, depth + 1)
 

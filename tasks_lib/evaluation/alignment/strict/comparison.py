@@ -6,6 +6,7 @@ import math
 import posixpath
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from functools import partial
@@ -15,6 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from tasks_lib.evaluation.alignment.strict.arguments import Arguments
+from tasks_lib.evaluation.alignment.strict.quantities import quantity
 from tasks_lib.evaluation.alignment.strict.rules import ArgumentRule, Kind, are_coordinates
 from tasks_lib.records import Json, Record, clean_json, clean_text
 
@@ -26,7 +28,13 @@ _EARTH_METRES = 6_371_008.8
 _FAR = 10.0
 # Fewer words than this name one thing: either it is named or another one is.
 _FEW_WORDS = 5
-_OTHER_NAME = 0.5
+# A name within the other one may be the same thing (Apple, Apple Inc.) or not (Pepsi, Diet Pepsi).
+_NAME_WITHIN = 0.5
+_OTHER_NAME = 0.25
+_FILLING = frozenset({"a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "the", "to", "with"})
+# Of an argument that one side alone has, however little it tells.
+_ALONE = 0.25
+_ACCENT = re.compile(r"([A-Za-z])[\u0300-\u036f]+")
 # Beyond this many elements lists are compared in their order alone: an assignment costs their number cubed.
 _MOST_ELEMENTS = 200
 
@@ -73,7 +81,8 @@ def compare(
     Returns
     -------
     CallScore
-        0 where one side cannot be read; a leaf of one side alone counts 0.
+        0 where one side cannot be read; a leaf of one side alone counts 0, one that has the schema's default on both
+        sides has no weight.
     """
     if reference.problem or prediction.problem:
         return CallScore(score=0.0)
@@ -83,14 +92,18 @@ def compare(
     for place in sorted({*ours, *theirs}):
         rule = known.get(place) or ArgumentRule(pointer=place, kind=Kind.ANY)
         both = place in ours and place in theirs
+        found = _score(ours[place], theirs[place], rule, alike, workspaces) if both else 0.0
+        # What neither had to write is no agreement, as an argument that neither has is none.
+        silent = found == 1.0 and (place in reference.defaults or place in prediction.defaults)
+        weight = rule.weight if both or not rule.weight else max(rule.weight, _ALONE)
         scores.append(
             ArgumentScore(
                 pointer=clean_text(place),
                 kind=rule.kind,
                 reference=clean_json(ours.get(place)),
                 prediction=clean_json(theirs.get(place)),
-                score=_score(ours[place], theirs[place], rule, alike, workspaces) if both else 0.0,
-                weight=rule.weight,
+                score=found,
+                weight=0.0 if silent else weight,
             )
         )
     weight = sum(one.weight for one in scores)
@@ -109,6 +122,10 @@ def _score(one: Json, other: Json, rule: ArgumentRule, alike: Alike, workspaces:
             return _places(one, other, rule.metres)
         case Kind.TEXT:
             return _texts(one, other, alike)
+        case Kind.FLAG:
+            return float(_flag(one) == _flag(other))
+        case Kind.IDENTIFIER:
+            return float(_name(one) == _name(other))
         case Kind.PATH:
             return float(_path(one, workspaces) == _path(other, workspaces))
         case Kind.SEQUENCE | Kind.SET if isinstance(one, list) and isinstance(other, list):
@@ -142,19 +159,19 @@ def _is_number(value: Json) -> bool:
 
 
 def _number(value: Json) -> float | None:
-    """Return a number, also one that stands in a text: servers read it so."""
-    try:
-        found = float(value) if _is_number(value) or isinstance(value, str) else math.nan
-    except (ValueError, OverflowError):
-        return None
-    return found if math.isfinite(found) else None
+    found = quantity(value)
+    return None if found is None else found.value
 
 
 def _numbers(want: Json, seen: Json, rule: ArgumentRule) -> float:
-    wanted, found = _number(want), _number(seen)
-    if wanted is None or found is None:
+    one, other = quantity(want), quantity(seen)
+    if one is None or other is None:
         return float(_exact(want) == _exact(seen))
-    return float(abs(wanted - found) <= max(rule.tolerance, rule.relative * abs(wanted)))
+    unit = rule.unit or one.unit or other.unit
+    wanted, found = one.within(unit), other.within(unit)
+    if wanted is None or found is None:
+        return 0.0
+    return float(abs(wanted - found) <= max(rule.tolerance, rule.relative * max(abs(wanted), abs(found))))
 
 
 def _day(value: Json) -> Json:
@@ -189,14 +206,27 @@ def _texts(want: Json, seen: Json, alike: Alike) -> float:
         return 1.0
     if not isinstance(want, str) or not isinstance(seen, str):
         return 0.0
-    found = min(1.0, max(0.0, alike(want, seen)))
-    return min(found, _OTHER_NAME) if min(len(str(one).split()), len(str(other).split())) < _FEW_WORDS else found
+    if min(len(one.split()), len(other.split())) >= _FEW_WORDS:
+        return min(1.0, max(0.0, alike(want, seen)))
+    ours, theirs = _named(one), _named(other)
+    if ours == theirs:
+        return 1.0
+    return _NAME_WITHIN if ours <= theirs or theirs <= ours else _OTHER_NAME * min(1.0, max(0.0, alike(want, seen)))
 
 
-def _folded(value: Json) -> Json:
-    return (
-        " ".join(unicodedata.normalize("NFKC", value).casefold().split()) if isinstance(value, str) else _exact(value)
-    )
+def _named(text: str) -> Counter[str]:
+    """Return the words of a name in any order, without those that only join them."""
+    words = [word for word in (part.strip(".,;:!?\"'()") for part in text.split()) if word]
+    return Counter([word for word in words if word not in _FILLING] or words or [text])
+
+
+def _folded(value: Json) -> Any:
+    """Return a text without case, spaces and the accents of Latin letters."""
+    if not isinstance(value, str):
+        return _exact(value)
+    parts = unicodedata.normalize("NFKD", value)
+    bare = _ACCENT.sub(r"\1", parts)
+    return " ".join(unicodedata.normalize("NFKC", bare).casefold().split())
 
 
 def _path(value: Json, workspaces: Sequence[str]) -> Json:
@@ -222,6 +252,17 @@ def _exact(value: Json) -> Any:
     if isinstance(value, Mapping):
         return {key: _exact(item) for key, item in value.items()}
     return value.strip() if isinstance(value, str) else value
+
+
+def _flag(value: Json) -> Any:
+    """Read a flag, also one that is a text: servers read it so."""
+    spelt = {"true": True, "false": False}
+    return _exact(spelt.get(value.strip().lower(), value) if isinstance(value, str) else value)
+
+
+def _name(value: Json) -> Any:
+    """Read an identifier: the number 42 and the text 42 are one, 042 is another."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else _exact(value)
 
 
 def _lists(one: list[Json], other: list[Json], again: Callable[[Json, Json], float], *, ordered: bool) -> float:

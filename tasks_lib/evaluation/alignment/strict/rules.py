@@ -45,8 +45,12 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _LATITUDES = frozenset({"lat", "latitude"})
 _LONGITUDES = frozenset({"lng", "lon", "long", "longitude"})
 _IDENTIFIERS = frozenset({"id", "ids", "identifier", "code", "isbn", "doi", "ticker", "symbol", "barcode", "uuid"})
-_PATHS = frozenset({"path", "file", "filename", "filepath", "uri", "folder", "directory"})
+_PATHS = frozenset({"path", "paths", "file", "files", "filename", "filepath", "uri", "folder", "directory"})
 _DATES = frozenset({"date", "date-time"})
+# The last word of a name that says what a bare number is in.
+_UNITS = {"meters": "m", "metres": "m", "km": "km", "kilometers": "km", "miles": "mi", "seconds": "s", "minutes": "min",
+          "hours": "h", "days": "d", "ms": "ms", "usd": "USD", "eur": "EUR", "gbp": "GBP", "px": "px",
+          "pixels": "px"}  # fmt: skip
 # A choice of two tells little.
 _LIGHT = 0.25
 
@@ -80,7 +84,8 @@ def _derived(place: str, name: str, schema: Any, root: Mapping[str, Any], depth:
         kind = _kind(name, schema, root)
         choices = schema.get("enum")
         light = kind is Kind.CHOICE and isinstance(choices, list) and len(choices) == 2
-        yield ArgumentRule(pointer=place, kind=kind, weight=_LIGHT if light else 1.0)
+        unit = _unit(name, schema) if kind is Kind.NUMBER else ""
+        yield ArgumentRule(pointer=place, kind=kind, unit=unit, weight=_LIGHT if light else 1.0)
 
 
 def are_coordinates(keys: set[str]) -> bool:
@@ -115,6 +120,14 @@ def _kind_of_text(name: str, schema: Mapping[str, Any]) -> Kind:
     if form in {"uri", "uri-reference"} or words & _PATHS:
         return Kind.PATH
     return Kind.IDENTIFIER if words & _IDENTIFIERS or form == "uuid" else Kind.TEXT
+
+
+def _unit(name: str, schema: Mapping[str, Any]) -> str:
+    """Return the unit that a schema states (``unit``, ``x-unit``), else the one at the end of the name."""
+    stated = schema.get("unit", schema.get("x-unit"))
+    if isinstance(stated, str):
+        return stated.strip()
+    return next((_UNITS[word.lower()] for word in _WORD.findall(name)[-1:] if word.lower() in _UNITS), "")
 
 
 def _choices(schema: Mapping[str, Any], root: Mapping[str, Any]) -> bool:

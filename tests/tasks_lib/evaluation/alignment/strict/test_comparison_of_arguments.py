@@ -66,7 +66,22 @@ def test_the_two_sides_may_change_places(want: Any, seen: Any, kind: Kind) -> No
         (Kind.IDENTIFIER, "AAPL", "TSLA", 0),
         (Kind.IDENTIFIER, " AAPL", "AAPL", 1),
         (Kind.TEXT, "Bald eagle", "bald  EAGLE", 1),
-        (Kind.TEXT, "Bald eagle", "Golden eagle", 1 / 3),
+        (Kind.TEXT, "Bald eagle", "Golden eagle", 1 / 12),
+        (Kind.TEXT, "price of Bitcoin", "Bitcoin price", 1),
+        (Kind.TEXT, "Apple", "Apple Inc.", 0.5),
+        (Kind.TEXT, "Diet Pepsi", "Pepsi", 0.5),
+        (Kind.TEXT, "Sao Paulo", "São Paulo", 1),
+        (Kind.TEXT, "がく", "かく", 0),
+        (Kind.FLAG, True, "True", 1),
+        (Kind.FLAG, False, "true", 0),
+        (Kind.IDENTIFIER, 42, "42", 1),
+        (Kind.IDENTIFIER, 42, "042", 0),
+        (Kind.NUMBER, "5 km", "5000 m", 1),
+        (Kind.NUMBER, "5 km", "5 mi", 0),
+        (Kind.NUMBER, "5 km", 5, 1),
+        (Kind.NUMBER, "$5", "5 USD", 1),
+        (Kind.NUMBER, "$5", "EUR 5", 0),
+        (Kind.NUMBER, "5 km", "5 USD", 0),
         (Kind.TEXT, "Bitcoin", "Ethereum", 0),
         (Kind.TEXT, "a b c d", "a b c d e", 0.5),
         (Kind.TEXT, "a b c d e", "a b c d e f", 5 / 6),
@@ -153,3 +168,25 @@ def test_long_lists_are_compared_in_their_order() -> None:
     numbers = list(range(1000))
     assert one_leaf(Kind.SET, numbers, numbers) == 1
     assert one_leaf(Kind.SET, numbers, numbers[::-1]) == 0
+
+
+@pytest.mark.parametrize(
+    ("want", "seen", "unit", "score"),
+    [
+        (5000, "5 km", "m", 1),
+        (5, "5 km", "m", 0),
+        (90, "1.5 min", "s", 1),
+        (20, "$20", "USD", 1),
+        (20, "€20", "USD", 0),
+    ],
+)
+def test_a_bare_number_is_in_the_unit_of_its_rule(want: Any, seen: Any, unit: str, score: float) -> None:
+    assert one_leaf(Kind.NUMBER, want, seen, unit=unit) == score
+
+
+def test_an_argument_of_one_side_alone_counts_however_little_it_tells() -> None:
+    rules = [ArgumentRule(pointer="/n", kind=Kind.NUMBER, weight=0.05), ArgumentRule(pointer="/q", kind=Kind.TEXT)]
+    want, bare, other = ({"q": "x", **more} for more in ({"n": 1}, {}, {"n": 2}))
+    assert compare(filled(want, {}), filled(bare, {}), rules, alike).score == pytest.approx(1 / 1.25)
+    assert compare(filled(bare, {}), filled(want, {}), rules, alike).score == pytest.approx(1 / 1.25)
+    assert compare(filled(want, {}), filled(other, {}), rules, alike).score == pytest.approx(1 / 1.05)

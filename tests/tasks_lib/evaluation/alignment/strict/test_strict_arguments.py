@@ -169,3 +169,21 @@ def test_a_schema_that_refers_to_itself_ends() -> None:
     assert max(pointer.count("/") for pointer in filled(value, node).values) <= 9
     loop = {"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"$ref": "#/$defs/A"}}}
     assert filled({"a": 1}, loop).values == {"/a": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "schema", "unit"),
+    [
+        ("radius_meters", {"type": "number"}, "m"),
+        ("maxDurationSeconds", {"type": "integer"}, "s"),
+        ("price_usd", {"type": "number"}, "USD"),
+        ("radius", {"type": "number", "unit": "km"}, "km"),
+        ("radius", {"type": "number", "x-unit": "mi"}, "mi"),
+        ("radius", {"type": "number"}, ""),
+        ("length_of_days_ahead", {"type": "number"}, ""),
+        ("radius_meters", {"type": "string"}, ""),
+    ],
+)
+def test_units_are_stated_or_end_a_name(name: str, schema: dict[str, Any], unit: str) -> None:
+    (rule,) = rules_of({"type": "object", "properties": {name: schema}})
+    assert rule.unit == unit
