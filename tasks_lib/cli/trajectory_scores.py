@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -11,8 +10,9 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from tasks_lib.cli.console import Exit, explained, out, print_json, say
+from tasks_lib.cli.console import Exit, explained, out, print_json
 from tasks_lib.cli.options import JsonOption
+from tasks_lib.cli.trajectory_files import names_of, tell_some, write_csv
 from tasks_lib.evaluation.alignment import (
     DEFAULT_ENCODER,
     TAU_STRONG,
@@ -27,12 +27,8 @@ from tasks_lib.evaluation.alignment import (
     read_trajectories,
     score_files,
 )
-from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.reporting import scrub
 from tasks_lib.store import state_folder
-
-# Of oddities and of ids without a partner on standard error; the report has them all.
-_TOLD = 10
 
 
 class By(StrEnum):
@@ -68,7 +64,7 @@ def score(
     with explained():
         rules = Rules(tau_strong=tau_strong, tau_weak=tau_weak, budget=Budget(steps=max_steps, calls=max_calls))
         files = [read_trajectories(path) for path in predictions]
-        names = _names(predictions)
+        names = names_of(predictions)
         cache = EmbeddingCache(state_folder() / "embeddings.sqlite") if cached else None
         reports = score_files(read_trajectories(references), files, find_encoder(encoder), cache=cache, rules=rules)
         if folder:
@@ -83,29 +79,12 @@ def score(
     raise typer.Exit(Exit.DONE if any(report.tasks for report in reports) else Exit.VOID_OR_UNPROVED)
 
 
-def _names(predictions: list[Path]) -> list[str]:
-    names = [path.stem for path in predictions]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        msg = f"files of predictions are told by their names, {', '.join(twice)} comes twice: rename one"
-        raise ConfigurationError(msg)
-    return names
-
-
 def _tell(report: AlignmentReport) -> None:
-    _list("", report.oddities)
-    _list(f"{report.predictions}: not scored, no prediction of ", report.without_prediction)
-    _list(f"{report.predictions}: not scored, no reference of ", report.without_reference)
+    tell_some("", report.oddities)
+    tell_some(f"{report.predictions}: not scored, no prediction of ", report.without_prediction)
+    tell_some(f"{report.predictions}: not scored, no reference of ", report.without_reference)
 
 
-def _list(head: str, lines: tuple[str, ...]) -> None:
-    for line in lines[:_TOLD]:
-        say(f"matassay: {head}{line}")
-    if len(lines) > _TOLD:
-        say(f"matassay: {head}{len(lines) - _TOLD} more; --json and --out have them all")
-
-
-# Short heads and three decimals: the table fits a terminal of 80 columns; the files have every digit.
 _COLUMNS = {
     "recall": "R",
     "precision": "P",
@@ -150,7 +129,7 @@ def _write(report: AlignmentReport, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "report.json").write_text(report.to_json(), encoding="utf-8", newline="\n")
     numbers = list(Scores.model_fields)
-    _write_csv(
+    write_csv(
         folder / "tasks.csv",
         ["id", "type", "family", "reference_calls", "prediction_calls", "matched", *numbers],
         [
@@ -159,7 +138,7 @@ def _write(report: AlignmentReport, folder: Path) -> None:
             for task in report.tasks
         ],
     )
-    _write_csv(folder / "matches.csv", ["id", *_MATCH], [
+    write_csv(folder / "matches.csv", ["id", *_MATCH], [
         [task.id, *(getattr(match, name) for name in _MATCH)] for task in report.tasks for match in task.matches
     ])  # fmt: skip
 
@@ -168,15 +147,3 @@ _MATCH = (
     "tool", "similarity", "strong", "reference_step", "prediction_step", "reference_call", "prediction_call",
     "reference_arguments", "prediction_arguments",
 )  # fmt: skip
-
-
-def _write_csv(path: Path, head: list[str], rows: list[list[object]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(head)
-        writer.writerows([[_plain(cell) for cell in row] for row in rows])
-
-
-def _plain(cell: object) -> object:
-    """Keep a text that a model wrote from being a formula of a spreadsheet."""
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
