@@ -14,7 +14,7 @@ from tasks_lib.evaluation.alignment.embedding import embed
 from tasks_lib.evaluation.alignment.embedding_cache import EmbeddingCache
 from tasks_lib.evaluation.alignment.encoders import Encoder
 from tasks_lib.evaluation.alignment.scoring import TAU_STRONG, TAU_WEAK
-from tasks_lib.evaluation.alignment.similarity import cosines
+from tasks_lib.evaluation.alignment.similarity import SCALE, cosines
 from tasks_lib.evaluation.alignment.trajectories import canonical_text
 from tasks_lib.records import Document, Json, Record, load_json
 from tasks_lib.records.errors import ConfigurationError
@@ -193,8 +193,10 @@ class _Cuts:
         self.order = np.argsort(similarities, kind="stable")
         self.sorted = similarities[self.order]
         self.labels = labels[self.order]
-        # A threshold t belongs to cut c where edges[c] < t <= edges[c + 1]; a range may be empty.
-        self.edges = np.concatenate([[0.0], np.clip(self.sorted, 0.0, 1.0), [1.0]])
+        # A threshold t belongs to cut c where edges[c] < t <= edges[c + 1]; a range may be empty. The first edge lies
+        # below 0 by the least difference of two cosines, so that a threshold of 0 belongs to a cut as well.
+        below = -1.0 / SCALE
+        self.edges = np.concatenate([[below], np.clip(self.sorted, below, 1.0), [1.0]])
 
     def right(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the summed weight of the pairs that each cut decides rightly; `weights` in the order of the sort."""
@@ -210,7 +212,8 @@ class _Cuts:
         top = real[right[real] == right[real].max()]
         # Cuts between two of `top` that have no width part nothing.
         breaks = np.flatnonzero(self.edges[top[1:]] > self.edges[top[:-1] + 1]) + 1
-        runs = [_Range(float(self.edges[run[0]]), float(self.edges[run[-1] + 1])) for run in np.split(top, breaks)]
+        ends = [(float(self.edges[run[0]]), float(self.edges[run[-1] + 1])) for run in np.split(top, breaks)]
+        runs = [_Range(max(0.0, low), high) for low, high in ends]
         return max(runs, key=lambda run: (run.high - run.low, -run.low))
 
 
