@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tasks_lib.agents.actions import MOST_ACTIONS
+from tasks_lib.agents.parsing import LONGEST_REPLY
 from tasks_lib.agents.settings import AgentSettings
 from tasks_lib.models import (
     Completion,
@@ -18,6 +20,7 @@ from tasks_lib.models import (
 # Rules of thumb, until the endpoint has said how many tokens a request had.
 CHARACTERS_PER_TOKEN = 4
 TOKENS_PER_PICTURE = 1000
+# A reply of more characters or calls is refused as a whole; given back with each request it would burst the context.
 _ELSEWHERE = "Told with the last result of this reply."
 
 
@@ -75,7 +78,7 @@ class Conversation:
 
     def answered(self, completion: Completion, problems: Mapping[str, str]) -> None:
         """Remember what the model answered, and why which of its calls were refused."""
-        self._answers.append(completion.turn)
+        self._answers.append(_given_back(completion))
         self._problems.append(problems)
         told = self._told[-1]
         gone = "\n\nThe pictures of this step are no longer shown." if told.pictures else ""
@@ -144,6 +147,14 @@ def estimate(messages: Sequence[Message]) -> float:
                 case _:
                     characters += len(repr(part))
     return characters / CHARACTERS_PER_TOKEN + TOKENS_PER_PICTURE * pictures
+
+
+def _given_back(completion: Completion) -> Message:
+    """Return a turn as later requests hold it."""
+    characters, calls = round(CHARACTERS_PER_TOKEN * estimate([completion.turn])), len(completion.calls)
+    if characters <= LONGEST_REPLY and calls <= MOST_ACTIONS:
+        return completion.turn
+    return Message.of("assistant", f"(a reply of {characters} characters and {calls} calls, left out here)")
 
 
 def _with_feedback(told: Told) -> str:

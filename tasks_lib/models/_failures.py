@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -96,7 +97,7 @@ def failed_event(event: Mapping[str, Any]) -> TryFailedError | None:
         return None
     said, codes = told_error(inner)
     known = codes.lower()
-    status = next((int(code) for code in known.split() if code.isdecimal() and 400 <= int(code[:4]) < 600), 0)
+    status = next((int(code) for code in known.split() if re.fullmatch("[45][0-9]{2}", code)), 0)
     if not status:
         status = next((found for found, words in _STATUSES if any(word in known for word in words)), 500)
     named = ": ".join(part for part in (codes, said) if part)

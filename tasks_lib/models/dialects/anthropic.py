@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tasks_lib.models.dialects.anthropic_stream import RAW_INPUT, AnthropicAssembler
-from tasks_lib.models.dialects.calls import read_call, with_ids_of_their_own
+from tasks_lib.models.dialects.calls import read_call, sendable, with_ids_of_their_own
 from tasks_lib.models.dialects.dialect import Dialect, base64_text, known, system_text, turns
 from tasks_lib.models.dialects.reply import (
     BrokenReplyError,
@@ -114,7 +114,7 @@ def _written(part: Part) -> dict[str, Any] | None:
         return {"type": "image", "source": {"type": "base64", "media_type": part.media_type, "data": base64_text(part)}}
     if isinstance(part, ToolCallPart):
         arguments = dict(part.call.arguments or {})
-        return {"type": "tool_use", "id": part.call.id, "name": part.call.name, "input": arguments}
+        return {"type": "tool_use", "id": part.call.id, "name": sendable(part.call.name), "input": arguments}
     if isinstance(part, ToolResultPart):
         failed = {"is_error": True} if part.is_error else {}
         return {"type": "tool_result", "tool_use_id": part.call_id, "content": part.text, **failed}

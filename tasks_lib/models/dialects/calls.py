@@ -6,11 +6,15 @@ import hashlib
 import json
 import math
 import re
+from collections import defaultdict
 from typing import Any, NoReturn
 
+from tasks_lib.models.dialects.reply import deeper_than
 from tasks_lib.models.messages import ToolCall
 from tasks_lib.records import clean_text
 
+# No tool of ours has arguments within arguments within arguments.
+_DEEPEST = 32
 # Some servers put the empty text that they started from behind the empty object that they mean.
 _EMPTY_TWICE = re.compile(r'\{\s*\}\s*""')
 
@@ -48,6 +52,8 @@ def read_call(given: Any, name: Any, raw: str, position: int) -> ToolCall:
         arguments = json.loads(
             text or "{}", object_pairs_hook=_no_key_twice, parse_constant=_not_json, parse_float=_finite
         )
+        if deeper_than(_DEEPEST, arguments):
+            raise RecursionError  # told as what the reader of JSON itself finds too deep
     except RecursionError:
         return ToolCall(call_id, name, raw, None, "the arguments are nested too deeply")
     except ValueError as error:
@@ -61,12 +67,13 @@ def read_call(given: Any, name: Any, raw: str, position: int) -> ToolCall:
 def with_ids_of_their_own(calls: list[ToolCall]) -> list[ToolCall]:
     """Return the calls of a reply, those that bear the id of an earlier one renamed: results are told by it."""
     seen: set[str] = set()
+    last: defaultdict[str, int] = defaultdict(lambda: 1)
     found = []
     for call in calls:
-        call_id, number = call.id, 1
+        call_id = call.id
         while call_id in seen:
-            number += 1
-            call_id = f"{call.id}_{number}"
+            last[call.id] += 1
+            call_id = f"{call.id}_{last[call.id]}"
         seen.add(call_id)
         found.append(ToolCall(call_id, call.name, call.raw, call.arguments, call.problem, call.note))
     return found
@@ -82,17 +89,26 @@ def arguments_text(call: ToolCall) -> str:
     return json.dumps(dict(call.arguments or {}), ensure_ascii=False)
 
 
+def sendable(name: str) -> str:
+    """Return the name of a tool for the next request: endpoints refuse a conversation in which another one stands.
+
+    Names of our tools come back as they are; what a model made up may be anything.
+    """
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "_"
+
+
 def is_ours(call_id: str) -> bool:
     """Tell whether an id was made here because the endpoint gave none."""
     return re.fullmatch(r"call_\d+_[0-9a-f]{12}(?:_\d+)?", call_id) is not None
 
 
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        msg = f"{next(key for key in keys if keys.count(key) > 1)!r} is given twice"
-        raise ValueError(msg)
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            msg = f"{key[:80]!r} is given twice"
+            raise ValueError(msg)
+        found[key] = value
     return found
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tasks_lib.models.dialects.calls import arguments_text, read_call, with_ids_of_their_own
+from tasks_lib.models.dialects.calls import arguments_text, read_call, sendable, with_ids_of_their_own
 from tasks_lib.models.dialects.chat_stream import ChatAssembler
 from tasks_lib.models.dialects.dialect import Dialect, data_url, known, text_of
 from tasks_lib.models.dialects.reply import (
@@ -131,7 +131,7 @@ def _assistant(message: Message) -> dict[str, Any]:
             {
                 "id": call.id,
                 "type": "function",
-                "function": {"name": call.name, "arguments": arguments_text(call)},
+                "function": {"name": sendable(call.name), "arguments": arguments_text(call)},
             }
             for call in calls
         ]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tasks_lib.models.dialects.calls import is_ours, read_call, with_ids_of_their_own
+from tasks_lib.models.dialects.calls import is_ours, read_call, sendable, with_ids_of_their_own
 from tasks_lib.models.dialects.dialect import Dialect, base64_text, known, system_text, turns
 from tasks_lib.models.dialects.reply import (
     BrokenReplyError,
@@ -174,10 +174,10 @@ def _part(part: Part) -> dict[str, Any] | None:
         return {"inlineData": {"mimeType": part.media_type, "data": base64_text(part)}}
     if isinstance(part, ToolCallPart):
         call = part.call
-        named = {"name": call.name, "args": dict(call.arguments or {})}
+        named = {"name": sendable(call.name), "args": dict(call.arguments or {})}
         return {"functionCall": named if is_ours(call.id) else {"id": call.id, **named}}
     if isinstance(part, ToolResultPart):
-        named = {"name": part.name, "response": {"error" if part.is_error else "output": part.text}}
+        named = {"name": sendable(part.name), "response": {"error" if part.is_error else "output": part.text}}
         return {"functionResponse": named if is_ours(part.call_id) else {"id": part.call_id, **named}}
     return {"text": part.text} if isinstance(part, TextPart) and part.text else None
 

@@ -11,6 +11,11 @@ from typing import Any, Protocol
 from tasks_lib.models.messages import Part, TextPart, ToolCall, ToolCallPart
 from tasks_lib.records import Usage, clean_text
 
+# Deeper than any reply is, and than what readers of JSON elsewhere, of the store's documents among them, take.
+DEEPEST = 100
+# No call has as many tokens: such a figure is none, and would burst budgets, sums and columns of tables.
+_MOST_TOKENS = 10**9
+
 
 class BrokenReplyError(ValueError):
     """The body is not what such an endpoint sends: cut, garbled, or no answer in it."""
@@ -70,7 +75,25 @@ def parse_object(body: bytes | str) -> dict[str, Any]:
     if not isinstance(found, dict):
         msg = f"a JSON {type(found).__name__} instead of an object"
         raise BrokenReplyError(msg)
+    if deeper_than(DEEPEST, found):
+        msg = f"JSON of more than {DEEPEST} levels"
+        raise BrokenReplyError(msg)
     return found
+
+
+def deeper_than(limit: int, value: Any) -> bool:
+    """Tell whether JSON has more than so many levels of lists and objects, however deep it is."""
+    level = [value]
+    for _ in range(limit + 1):
+        level = [
+            inner
+            for one in level
+            if isinstance(one, dict | list)
+            for inner in (one.values() if isinstance(one, dict) else one)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def reply_of(
@@ -163,9 +186,9 @@ def word(value: Any) -> str | None:
 
 
 def count(value: Any) -> int | None:
-    """Return a number of tokens, or None where it is none: a missing usage is missing, not 0."""
+    """Return a number of tokens, or None where it is none or cannot be: a missing usage is missing, not 0."""
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-    return int(value) if whole and not isinstance(value, bool) and value >= 0 else None
+    return int(value) if whole and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS else None
 
 
 def field_of(value: Any, name: str) -> Any:

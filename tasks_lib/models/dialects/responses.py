@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tasks_lib.models.dialects.calls import arguments_text, read_call, with_ids_of_their_own
+from tasks_lib.models.dialects.calls import arguments_text, read_call, sendable, with_ids_of_their_own
 from tasks_lib.models.dialects.dialect import Dialect, data_url, known, system_text, text_of
 from tasks_lib.models.dialects.reply import (
     BrokenReplyError,
@@ -169,7 +169,7 @@ def _items(message: Message) -> list[dict[str, Any]]:
             elif isinstance(part, ToolCallPart):
                 call = {
                     "call_id": part.call.id,
-                    "name": part.call.name,
+                    "name": sendable(part.call.name),
                     "arguments": arguments_text(part.call),
                 }
                 found.append({"type": "function_call", **call})

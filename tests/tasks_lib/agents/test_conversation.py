@@ -170,3 +170,24 @@ def test_a_question_that_was_not_answered_is_asked_anew():
 @pytest.mark.parametrize("pictures", [0, 1, 3])
 def test_pictures_count(pictures):
     assert estimate([Message("user", (PICTURE,) * pictures)]) == TOKENS_PER_PICTURE * pictures
+
+
+@pytest.mark.parametrize("conversation", ["fresh", "kept"])
+@pytest.mark.parametrize(
+    "completion",
+    [
+        Completion("x" * 3_000_000),
+        Completion("", calls=tuple(ToolCall(str(n), "wait", "{}", {}) for n in range(10_000))),
+        Completion("", calls=(ToolCall("a", "run_script", "x" * 3_000_000, None, "no valid JSON object"),)),
+    ],
+    ids=["text", "calls", "arguments"],
+)
+def test_a_reply_without_end_is_not_given_back(conversation, completion):
+    found = Conversation(AgentSettings(conversation=conversation, replies="tools", context_tokens=2000))
+    found.request("system", "the task", told(1))
+    found.answered(completion, {call.id: "too many" for call in completion.calls})
+    request = found.request("system", "the task", told(2))
+    assert estimate(request) < 1500
+    assert "the task" in text_of(request[1])
+    assert "feedback 1" in text_of(request[-1])
+    assert not any(isinstance(part, ToolResultPart) for message in request for part in message.parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Sequence
 from email.message import Message
 from itertools import pairwise
@@ -26,6 +27,11 @@ def _bad_base64(text: Any, media_type: Any) -> bool:
         return not base64.b64decode(text, validate=True) or media_type not in PICTURES
     except (TypeError, ValueError):
         return True
+
+
+def _bad_name(name: str) -> str | None:
+    """Refuse what no endpoint takes for the name of a tool, also where the model itself made it up."""
+    return None if re.fullmatch("[A-Za-z0-9_-]{1,64}", name) else f"{name!r} is no name of a tool"
 
 
 def _object(raw: str) -> Any:
@@ -54,6 +60,8 @@ class StrictChatFace(ChatFace):
                 return "the reasoning_content of a turn with calls must be passed back"
             for call in calls:
                 json.loads(call["function"]["arguments"])
+                if _bad_name(call["function"]["name"]):
+                    return _bad_name(call["function"]["name"])
             open_calls = {call["id"] for call in calls}
         for tool in request.get("tools", []):
             if tool["type"] != "function" or tool["function"].keys() != {"name", "description", "parameters"}:
@@ -99,7 +107,7 @@ class ResponsesFace:
         if kind == "function_call":
             json.loads(item["arguments"])
             called.add(item["call_id"])
-            return _unknown(item, {"type", "call_id", "name", "arguments"})
+            return _unknown(item, {"type", "call_id", "name", "arguments"}) or _bad_name(item["name"])
         if kind == "function_call_output":
             if item["call_id"] not in called:
                 return "an output has a call"
@@ -215,8 +223,8 @@ class AnthropicFace:
             return "text content blocks must be non-empty"
         if kind == "image" and _bad_base64(block["source"]["data"], block["source"]["media_type"]):
             return "a picture is base64"
-        if kind == "tool_use" and not isinstance(block["input"], dict):
-            return "the input of a tool is an object"
+        if kind == "tool_use" and (not isinstance(block["input"], dict) or _bad_name(block["name"])):
+            return "the input of a tool is an object, and its name one that a tool can have"
         if kind == "tool_result" and block.keys() - {"type", "tool_use_id", "content", "is_error"}:
             return "a result has an id, content and perhaps an error"
         if kind == "thinking" and block != {"type": "thinking", "thinking": "hm", "signature": SEAL}:
@@ -322,6 +330,8 @@ class GeminiFace:
             return "a picture is base64"
         if "functionCall" in part and not isinstance(part["functionCall"]["args"], dict):
             return "args are an object"
+        if "functionCall" in part and _bad_name(part["functionCall"]["name"]):
+            return _bad_name(part["functionCall"]["name"])
         if "functionResponse" in part and not isinstance(part["functionResponse"]["response"], dict):
             return "a response is an object"
         kinds = part.keys() & {"text", "inlineData", "functionCall", "functionResponse"}

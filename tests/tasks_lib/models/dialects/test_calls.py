@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks_lib.models.dialects.calls import arguments_text, is_ours, read_call, with_ids_of_their_own
+from tasks_lib.models.dialects.calls import arguments_text, is_ours, read_call, sendable, with_ids_of_their_own
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,8 @@ def test_an_empty_object_before_an_empty_text_is_an_empty_object_with_a_note(raw
         ('{"a": 1e999}', "1e999 is too large"),
         ('{"a": ' + "9" * 5000 + "}", "no valid JSON object"),
         ('{"a": ' + "[" * 100_000, "nested too deeply"),
+        ('{"a": ' + "[" * 40 + "]" * 40 + "}", "nested too deeply"),
+        ("{" + ", ".join(f'"{key}": 1' for key in [*range(50_000), 49_999]) + "}", "'49999' is given twice"),
         ("{'a': 1}", "no valid JSON object"),
     ],
 )
@@ -80,3 +82,23 @@ def test_a_call_without_a_usable_id_gets_one_that_is_the_same_each_time(given_id
 def test_calls_of_one_reply_have_ids_of_their_own() -> None:
     calls = [read_call("a", "f", "{}", number) for number in range(3)]
     assert [call.id for call in with_ids_of_their_own(calls)] == ["a", "a_2", "a_3"]
+
+
+def test_ten_thousand_calls_of_one_id_get_ids_of_their_own() -> None:
+    calls = with_ids_of_their_own([read_call("a", "click", "", 0)] * 10_000)
+    assert len({call.id for call in calls}) == 10_000
+    assert [calls[0].id, calls[1].id, calls[-1].id] == ["a", "a_2", "a_10000"]
+
+
+@pytest.mark.parametrize(
+    ("name", "sent"),
+    [
+        ("run_script", "run_script"),
+        ("computer.mouse", "computer_mouse"),
+        ("ü b", "__b"),
+        ("x" * 99, "x" * 64),
+        ("", "_"),
+    ],
+)
+def test_a_name_that_a_model_made_up_can_be_sent_back(name: str, sent: str) -> None:
+    assert sendable(name) == sent
