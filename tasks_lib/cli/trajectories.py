@@ -13,8 +13,10 @@ import typer
 from tasks_lib.cli.console import explained, out, print_json, say
 from tasks_lib.cli.options import JsonOption, StoreOption, TaskdefsOption, TaskOption, open_store, taskdefs_root
 from tasks_lib.cli.settings import load_settings, settings_file
+from tasks_lib.cli.trajectory_preference import prefer, preferences
 from tasks_lib.cli.trajectory_replay import replay_calls
 from tasks_lib.cli.trajectory_scores import score
+from tasks_lib.cli.trajectory_sweep import sweep
 from tasks_lib.episodes import read_manifest
 from tasks_lib.interop import (
     Foreign,
@@ -36,6 +38,9 @@ from tasks_lib.taskdefs import load_all
 trajectories_app = typer.Typer(no_args_is_help=True, help="What agents did, in the formats of others and back.")
 trajectories_app.command("score")(score)
 trajectories_app.command("replay")(replay_calls)
+trajectories_app.command("prefer")(prefer)
+trajectories_app.command("preferences")(preferences)
+trajectories_app.command("sweep")(sweep)
 
 
 class Form(StrEnum):
