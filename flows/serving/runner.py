@@ -23,11 +23,19 @@ async def serve_episodes(settings: RunnerSettings) -> None:
     from prefect.runner import Runner
 
     from flows.episode import episode, mixed_episode
+    from flows.score_trajectories import score_trajectories
     from tasks_lib.instruments.tuning.extra import missing_packages
 
     runner = Runner(name="episodes", limit=settings.episodes_at_once, pause_on_shutdown=False)
     for flow in (episode, mixed_episode):
         await runner.aadd_flow(flow, name=flow.name, tags=[TAG], description=flow.description)
+    await runner.aadd_flow(
+        score_trajectories,
+        name=score_trajectories.name,
+        tags=[TAG],
+        description=score_trajectories.description,
+        parameters={"store_url": settings.store_url},
+    )
     if not missing_packages():
         from flows.afm_pid_tuning import afm_pid_tuning
 

@@ -21,6 +21,7 @@ _NAMES: dict[str, TypeAdapter[str]] = {
     "night": TypeAdapter(RunId),
     "tuning": TypeAdapter(RunId),
     "experiment": TypeAdapter(RunId),
+    "scoring": TypeAdapter(RunId),
 }
 
 
