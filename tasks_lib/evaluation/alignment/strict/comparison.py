@@ -30,7 +30,6 @@ _FAR = 10.0
 _FEW_WORDS = 5
 # A name within the other one may be the same thing (Apple, Apple Inc.) or not (Pepsi, Diet Pepsi).
 _NAME_WITHIN = 0.5
-_OTHER_NAME = 0.25
 _FILLING = frozenset({"a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "the", "to", "with"})
 # Of an argument that one side alone has, however little it tells.
 _ALONE = 0.25
@@ -206,18 +205,27 @@ def _texts(want: Json, seen: Json, alike: Alike) -> float:
         return 1.0
     if not isinstance(want, str) or not isinstance(seen, str):
         return 0.0
-    if min(len(one.split()), len(other.split())) >= _FEW_WORDS:
+    if is_prose(want) and is_prose(seen):
         return min(1.0, max(0.0, alike(want, seen)))
     ours, theirs = _named(one), _named(other)
     if ours == theirs:
         return 1.0
-    return _NAME_WITHIN if ours <= theirs or theirs <= ours else _OTHER_NAME * min(1.0, max(0.0, alike(want, seen)))
+    return _NAME_WITHIN if ours <= theirs or theirs <= ours else 0.0
+
+
+def is_prose(text: str) -> bool:
+    """Say whether a text has so many words that an encoder compares it; what has fewer is a name."""
+    return len(_folded(text).split()) >= _FEW_WORDS
 
 
 def _named(text: str) -> Counter[str]:
-    """Return the words of a name in any order, without those that only join them."""
-    words = [word for word in (part.strip(".,;:!?\"'()") for part in text.split()) if word]
+    """Return the words of a name in any order and number, without those that only join them."""
+    words = [_singular(word) for word in (part.strip(".,;:!?\"'()") for part in text.split()) if word]
     return Counter([word for word in words if word not in _FILLING] or words or [text])
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word.isalpha() and word.endswith("s") and not word.endswith("ss") else word
 
 
 def _folded(value: Json) -> Any:

@@ -126,8 +126,8 @@ def _flow(reference: Trajectory, steps: NDArray[np.int64]) -> NDArray[np.bool_]:
     gave = [_Given.of(call, asked) for call in calls]
     before = np.zeros((len(calls), len(calls)), dtype=np.bool_)
     for later, call in enumerate(calls):
-        wanted = [value for value in map(_folded, _values(call.arguments)) if _tells(value, asked)]
-        whole = "\n".join(map(_folded, _values(call.arguments)))
+        wanted = [value for value in map(_folded, result_values(call.arguments)) if _tells(value, asked)]
+        whole = "\n".join(map(_folded, result_values(call.arguments)))
         taken: set[str] = set()
         for earlier in range(later):
             if steps[earlier] >= steps[later]:
@@ -149,7 +149,7 @@ class _Given:
     @classmethod
     def of(cls, call: Call, asked: str) -> _Given:
         result = _read(call.result)
-        values = [_folded(value) for value in _values(result)]
+        values = [_folded(value) for value in result_values(result)]
         return cls(
             "\n".join(values)[:_MOST_READ], frozenset(v for v in values if len(v) <= _LONGEST and _tells(v, asked))
         )
@@ -177,7 +177,8 @@ def _read(result: Json) -> Json:
         return result
 
 
-def _values(value: Json) -> Iterator[str]:
+def result_values(value: Json) -> Iterator[str]:
+    """Give the texts and numbers within a value, as data flow is followed by."""
     yield from texts_of(value)
     yield from _numbers(value)
 

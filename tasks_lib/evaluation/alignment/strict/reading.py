@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tasks_lib.evaluation.alignment.similarity import SCALE
 from tasks_lib.evaluation.alignment.strict.arguments import Arguments, filled
-from tasks_lib.evaluation.alignment.strict.comparison import Alike, CallScore, compare
+from tasks_lib.evaluation.alignment.strict.comparison import Alike, CallScore, compare, is_prose
 from tasks_lib.evaluation.alignment.strict.information import weighted
 from tasks_lib.evaluation.alignment.strict.rules import ArgumentRule, rules_of
 from tasks_lib.evaluation.alignment.strict.snapshot import ToolSnapshot
@@ -27,12 +27,12 @@ class ReadTrajectory:
     arguments: tuple[Arguments, ...]
 
     def texts(self, tools: Iterable[str]) -> Iterator[str]:
-        """Give every text within the calls of some tools."""
+        """Give every text within the calls of some tools that an encoder has to compare."""
         wanted = set(tools)
         for call, arguments in zip(self.trajectory.calls, self.arguments, strict=True):
             if call.tool in wanted:
                 for value in arguments.values.values():
-                    yield from texts_of(value)
+                    yield from filter(is_prose, texts_of(value))
 
 
 def read(trajectory: Trajectory, tools: ToolSnapshot, workspaces: Sequence[str] = ()) -> ReadTrajectory:
