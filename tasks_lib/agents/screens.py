@@ -19,6 +19,9 @@ _CARET_WIDTH, _CARET_HEIGHT = 2, (12, 48)
 # What changes by itself is taken for a clock where it is at most so much of the screen, and did so that often.
 _CLOCK_SHARE = 0.005
 _CLOCK_TIMES = 2
+# More places than a caret and some clocks are another screen, whatever they are: noise has tens of thousands.
+_MOST_PLACES = 64
+_MOST_RESTLESS = 256
 # Screens that are remembered: as long as the longest circle that is looked for, and its repetition.
 REMEMBERED = 8
 
@@ -97,6 +100,9 @@ class Screens:
             known = next((other for other in self._restless if _inside(box, other) or _inside(other, box)), None)
             times = self._restless.pop(known, 0) if known is not None else 0
             self._restless[_around(box, known)] = times + 1
+            while len(self._restless) > _MOST_RESTLESS:
+                # The oldest: a clock that is still going was renewed since.
+                del self._restless[next(iter(self._restless))]
 
 
 def _grey(png: bytes) -> NDArray[np.uint8]:
@@ -107,7 +113,7 @@ def _grey(png: bytes) -> NDArray[np.uint8]:
 
 
 def _changes(before: NDArray[np.uint8], after: NDArray[np.uint8]) -> list[tuple[Box, int]] | None:
-    """Return box and number of changed pixels of every place that differs; None where the sizes do."""
+    """Return box and number of changed pixels of every place that differs; None where sizes or too many places do."""
     import cv2
     import numpy as np
 
@@ -121,6 +127,8 @@ def _changes(before: NDArray[np.uint8], after: NDArray[np.uint8]) -> list[tuple[
     count, labels, stats, _ = cv2.connectedComponentsWithStats(
         cv2.dilate(changed, np.ones((5, 5), np.uint8)), connectivity=8
     )
+    if count - 1 > _MOST_PLACES:
+        return None
     found: list[tuple[Box, int]] = []
     for number, (x, y, width, height, _) in enumerate(stats[1:count].tolist(), start=1):
         part: NDArray[Any] = (labels[y : y + height, x : x + width] == number) & (

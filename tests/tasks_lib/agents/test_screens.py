@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import random
 
 import pytest
 from PIL import Image, ImageDraw, ImageFont
@@ -102,3 +103,29 @@ def test_only_the_last_screens_are_remembered():
     numbers = [number for number, _ in looks(*pngs, pngs[1], pngs[0])]
     assert numbers[REMEMBERED + 1] == 2
     assert numbers[REMEMBERED + 2] == REMEMBERED + 2
+
+
+def noise(seed, dots=3000):
+    """A screen of dots, each a place of its own."""
+    picture = Image.new("RGB", SIZE, "white")
+    pen = ImageDraw.Draw(picture)
+    found = random.Random(seed)  # noqa: S311
+    for _ in range(dots):
+        x, y = found.randrange(SIZE[0] // 8) * 8, found.randrange(SIZE[1] // 8) * 8
+        pen.rectangle((x, y, x + 1, y + 1), fill="black")
+    out = io.BytesIO()
+    picture.save(out, "PNG")
+    return out.getvalue()
+
+
+def test_a_screen_of_noise_is_another_screen_and_no_heap_of_clocks():
+    screens = Screens()
+    assert [screens.look(noise(seed), idle=True) for seed in range(4)] == [(n, False) for n in range(1, 5)]
+    assert not screens._restless
+
+
+def test_places_that_change_once_are_forgotten_in_the_end():
+    screens = Screens()
+    for number in range(60):
+        screens.look(noise(number, dots=20), idle=True)
+    assert 0 < len(screens._restless) <= 256
