@@ -16,6 +16,7 @@ from tasks_lib.evaluation.alignment.strict.report import (
 )
 from tasks_lib.evaluation.alignment.strict.rules import ArgumentRule, Kind, rules_of
 from tasks_lib.evaluation.alignment.strict.snapshot import Tool, ToolSnapshot, read_snapshot
+from tasks_lib.evaluation.alignment.strict.study import BaselineStudy, Strategy, baseline_study
 from tasks_lib.evaluation.alignment.strict.texts import TextSimilarity
 
 __all__ = [
@@ -23,10 +24,12 @@ __all__ = [
     "ArgumentRule",
     "ArgumentScore",
     "Arguments",
+    "BaselineStudy",
     "Baselines",
     "CallScore",
     "Dependencies",
     "Kind",
+    "Strategy",
     "StrictGroup",
     "StrictMatch",
     "StrictReport",
@@ -36,6 +39,7 @@ __all__ = [
     "Tool",
     "ToolSnapshot",
     "argument_swap",
+    "baseline_study",
     "compare",
     "copies",
     "dependencies",
