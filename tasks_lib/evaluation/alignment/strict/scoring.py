@@ -12,7 +12,7 @@ from tasks_lib.evaluation.alignment.assignment import Match
 from tasks_lib.evaluation.alignment.report import Budget, UnmatchedCall, Used
 from tasks_lib.evaluation.alignment.strict.aggregation import NOTHING
 from tasks_lib.evaluation.alignment.strict.comparison import ArgumentScore
-from tasks_lib.evaluation.alignment.strict.order import Source, dependencies, order_score
+from tasks_lib.evaluation.alignment.strict.order import Dependencies, Source, dependencies, order_score
 from tasks_lib.evaluation.alignment.strict.pairing import pair
 from tasks_lib.evaluation.alignment.strict.reading import Comparer, ReadTrajectory
 from tasks_lib.evaluation.alignment.strict.report import StrictMatch, StrictScores, StrictTask
@@ -80,12 +80,15 @@ def score_task(
 
 def missing_task(reference: Trajectory, why: str) -> StrictTask:
     """Return the 0 of a task that was not predicted."""
+    waits = dependencies(reference)
     return StrictTask(
         id=reference.id,
         kind=reference.kind,
         family=reference.family,
-        scores=NOTHING,
+        scores=NOTHING.model_copy(update={"order": _nothing_kept(waits)}),
         missing=why,
+        dependencies=waits.count,
+        order_from=waits.source,
         reference=_used(reference),
         prediction=Used(steps=0, calls=0),
         unmatched_reference=_unmatched(reference, set()),
@@ -98,7 +101,8 @@ def _follow(way: ReadTrajectory, prediction: ReadTrajectory, comparer: Comparer)
     waits = dependencies(reference)
     if not n or not m:
         both = float(n == m)
-        scores = StrictScores(score=both, calls=both, order=None, recall=both, precision=both, tools=both)
+        order = _nothing_kept(waits)
+        scores = StrictScores(score=both, calls=both, order=order, recall=both, precision=both, tools=both)
         return _Following(scores, (), waits.count, waits.source)
     similarities = comparer.matrix(way, prediction)
     matches = pair(similarities, GATE, reference.step_of, seen.step_of)
@@ -117,6 +121,10 @@ def _follow(way: ReadTrajectory, prediction: ReadTrajectory, comparer: Comparer)
         tools=2 * (Counter(c.tool for c in reference.calls) & Counter(c.tool for c in seen.calls)).total() / (n + m),
     )
     return _Following(scores, matches, waits.count, waits.source)
+
+
+def _nothing_kept(waits: Dependencies) -> float | None:
+    return 0.0 if waits.count else None
 
 
 def _used(trajectory: Trajectory) -> Used:

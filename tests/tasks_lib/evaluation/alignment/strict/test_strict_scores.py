@@ -73,7 +73,7 @@ def test_scores_are_shares_and_a_copy_is_perfect(reference: Any, prediction: Any
     for value in report.total.scores.model_dump().values():
         assert value is None or 0 <= value <= 1
     assert report.baselines.copy_ceiling.score == 1.0
-    assert report.baselines.empty.score == float(not any(reference)) * 0.0
+    assert report.baselines.empty.score == 0.0
     assert StrictReport.from_json(report.to_json()) == report
 
 
@@ -219,6 +219,13 @@ def test_ids_that_stand_twice_are_refused_with_both_places(side: int, new_stub: 
     files[side] *= 2
     with pytest.raises(ConfigurationError, match=r"stands once in a file: \[1\]: id '00010000' stands at \[0\] too"):
         _report(*(_file(*file) for file in files), new_stub())
+
+
+@pytest.mark.parametrize("predicted", [[], [{**_task([]), "id": "00010000"}]])
+def test_nothing_keeps_no_order(predicted: Any, new_stub: New) -> None:
+    steps = [[("a/look", {"query": name})] for name in NAMES[:3]]
+    report = _report(_file(_task(steps)), _file(*predicted), new_stub())
+    assert (report.total.scores.order, report.total.scores.score, report.tasks[0].dependencies) == (0.0, 0.0, 3)
 
 
 def test_sizes_are_bounded(new_stub: New) -> None:
