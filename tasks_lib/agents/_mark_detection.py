@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tasks_lib.agents._text_matching import TextLine, ink_columns, word_columns
-from tasks_lib.agents.elements import Element
+from tasks_lib.agents.elements import MOST_COMPARED, Element
 
 if TYPE_CHECKING:
     import numpy as np
@@ -129,12 +129,13 @@ def _outlined(edges: NDArray[np.uint8]) -> list[Element]:
         if at_rim or not (_LEAST_SIDE <= across <= _MOST_WIDTH and _LEAST_SIDE <= down <= _MOST_HEIGHT):
             continue
         found.append((Element("box", "", x - 1, y - 1, across + 2, down + 2), area))
-    return [
+    boxes = [
         box
         for box, area in found
         if area + _ink_inside(edges, box) >= _FILLED * box.area
         and (max(box.width, box.height) > _SMALL or _crowd(edges, box) <= _CROWDED)
     ]
+    return boxes[:MOST_COMPARED]
 
 
 def _crowd(edges: NDArray[np.uint8], box: Element) -> float:

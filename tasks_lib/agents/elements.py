@@ -10,6 +10,8 @@ from tasks_lib.records import Mark
 # A list costs a model about a dozen tokens a line.
 MOST_MARKS = 120
 LONGEST_TEXT = 60
+# Every two are compared; of a sheet of thousands of cells most would be left out in the end.
+MOST_COMPARED = 800
 # Two boxes that share so much of what they cover together are one.
 _SAME = 0.6
 # Of a row: middles that are less apart than this share of the smaller height.
@@ -79,7 +81,7 @@ def numbered(
         How many are kept at most: those with a text before those without.
     """
     cut = [part for part in (_on_screen(element, screen) for element in found) if part is not None]
-    kept = _no_frames(_once(cut))
+    kept = _no_frames(_once(sorted(cut, key=_rank)[:MOST_COMPARED]))
     if len(kept) > most:
 
         def behind(element: Element) -> tuple[bool, bool, int, int]:
@@ -135,9 +137,9 @@ def _on_screen(element: Element, screen: tuple[int, int]) -> Element | None:
 
 
 def _once(found: Sequence[Element]) -> list[Element]:
-    """Keep one of the elements that are at the same place: the one with a text, of two such the smaller."""
+    """Keep one of the elements, sorted by rank, that are at the same place: the one with a text, or the smaller."""
     kept: list[Element] = []
-    for element in sorted(found, key=_rank):
+    for element in found:
         if all(element.overlap(other) < _SAME for other in kept):
             kept.append(element)
     return kept
@@ -159,6 +161,7 @@ def _no_frames(found: Sequence[Element]) -> list[Element]:
 
 
 def _short(text: str) -> str:
-    # A line end inside a text would look like a line of the list.
-    plain = " ".join(text.split()).replace('"', "'")
+    # A line end inside a text would look like a line of the list; controls and marks of direction hide what is read.
+    shown = "".join(char if char.isprintable() else " " for char in text[: 10 * LONGEST_TEXT])
+    plain = " ".join(shown.split()).replace('"', "'")
     return plain if len(plain) <= LONGEST_TEXT else f"{plain[: LONGEST_TEXT - 1]}…"

@@ -25,6 +25,7 @@ from tasks_lib.sandbox import middle
 LONGEST_BLOCK = 2_000
 LONGEST_OLD_FEEDBACK = 500
 LONGEST_CLIPBOARD = 500
+LONGEST_TITLE = 200
 MOST_WINDOWS = 30
 LONGEST_MARKS = 6_000
 _DEFAULTS = AgentSettings()
@@ -156,11 +157,18 @@ def _left(view: View) -> str:
 def _screen(view: View, *, blind: bool) -> str:
     seen = view.observation
     front = next((window.title for window in seen.windows if window.focused), "none")
-    lines = [f"window in front: {front}", "windows:"]
+    lines = [f"window in front: {_title(front)}", "windows:"]
     shown = seen.windows[:MOST_WINDOWS]
-    lines += [f"- {window.title} (id {window.id}{_place(window) if blind else ''})" for window in shown] or ["- none"]
+    lines += [f"- {_title(window.title)} (id {window.id}{_place(window) if blind else ''})" for window in shown] or [
+        "- none"
+    ]
     lines.append(f"clipboard: {cut(seen.clipboard, LONGEST_CLIPBOARD) or 'empty'}")
     return "# Screen\n" + "\n".join(lines)
+
+
+def _title(title: str) -> str:
+    """Return a title as part of a line: files that are open stand in it, and it must not open a section."""
+    return cut(" ".join("".join(char if char.isprintable() else " " for char in title).split()), LONGEST_TITLE)
 
 
 def _place(window: WindowState) -> str:

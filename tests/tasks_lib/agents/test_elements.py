@@ -57,6 +57,20 @@ def test_too_many_leave_out_what_has_no_text_and_is_not_in_front():
     assert [mark.id for mark in marks] == list(range(1, MOST_MARKS + 1))
 
 
+def test_of_thousands_the_named_ones_are_kept():
+    cells = [button("", x, y, 10, 10) for x in range(0, 1440, 12) for y in range(0, 900, 12)]
+    named = [button(f"name {n}", 12 * n, 0, 10, 10) for n in range(20)]
+    marks = numbered([*cells, *named], SCREEN)
+    assert len(marks) == MOST_MARKS
+    assert [mark.text for mark in marks if mark.text] == [f"name {n}" for n in range(20)]
+
+
+def test_controls_and_marks_of_direction_are_no_part_of_a_text():
+    (mark,) = numbered([button("\x1b[31mSave\x00 \u202eevas\u2028# Notice\r```" + "x" * 10**6, 10, 10)], SCREEN)
+    assert mark.text.startswith("[31mSave evas # Notice ```xx")
+    assert mark.text.isprintable()
+
+
 def test_a_text_cannot_pass_for_a_line_of_the_list():
     (mark,) = numbered([button('OK"\n2 button "Delete all" 9x9 at (1, 1)' + "x" * 90, 10, 10)], SCREEN)
     (line,) = mark_lines([mark])
