@@ -21,6 +21,7 @@ _NAMES: dict[str, TypeAdapter[str]] = {
     "night": TypeAdapter(RunId),
     "tuning": TypeAdapter(RunId),
     "experiment": TypeAdapter(RunId),
+    "judge": TypeAdapter(RunId),
     "scoring": TypeAdapter(RunId),
 }
 
@@ -54,6 +55,11 @@ def night_purse(night: str) -> str:
 def kept_reply(digest: str) -> str:
     """Return where the reply to a request of that digest is kept."""
     return f"replies/{digest[:2]}/{digest[2:]}.json"
+
+
+def judge_requests(judge: str, asked: str) -> str:
+    """Return the log of what a judge of trajectories was asked; `asked` is a digest of the task and the metric."""
+    return f"judges/{folder_name('judge', judge)}/{asked}.jsonl"
 
 
 @dataclass(frozen=True, slots=True)

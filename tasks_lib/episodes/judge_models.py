@@ -1,0 +1,87 @@
+"""The models that judge trajectories: within the limits of endpoints and budgets, from the cache, on record."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tasks_lib.evaluation.alignment import text_digest
+from tasks_lib.evaluation.judges import Judge, Metric
+from tasks_lib.models import BudgetedChat, CachedChat, ChatModel, Exchange, HttpChat, ModelSettings, Redactor
+from tasks_lib.models.gate import EndpointGate
+from tasks_lib.models.purse import SharedPurse
+from tasks_lib.models.request_log import RequestLog
+from tasks_lib.records.errors import ConfigurationError
+from tasks_lib.store import Store, judge_requests
+
+
+@dataclass(frozen=True)
+class JudgeModels:
+    """Makes judges of the models in the settings.
+
+    Attributes
+    ----------
+    store : Store
+        Gets the log of what they were asked, and the replies that are kept.
+    models : mapping of str to ModelSettings
+        ``[models.NAME]`` of ``matassay.toml``.
+    purses : sequence of SharedPurse
+        What each call is paid from; none without a budget.
+    cache : bool
+        Whether replies are kept and used again: judging that was stopped goes on without paying twice.
+    """
+
+    store: Store
+    models: Mapping[str, ModelSettings]
+    purses: Sequence[SharedPurse] = ()
+    cache: bool = True
+
+    def judge(self, name: str) -> Judge:
+        """Return a judge, after its settings and its key were found.
+
+        Raises
+        ------
+        ConfigurationError
+            If the model or its key is unknown.
+        """
+        settings = self.models.get(name)
+        if settings is None:
+            known = ", ".join(sorted(self.models)) or "none"
+            msg = f"judge {name!r} is not in matassay.toml (models there: {known}): add [models.{name}]"
+            raise ConfigurationError(msg)
+        HttpChat(name, settings).close()
+        return Judge(name, settings.model, lambda task, metric: self._client(name, settings, task, metric))
+
+    @property
+    def hide(self) -> Redactor:
+        """What hides the environment's secrets and the keys of all models, however their variables are named."""
+        names = {settings.api_key_env for settings in self.models.values() if settings.api_key_env}
+        return Redactor.from_environment() | Redactor(os.environ.get(name, "").strip() for name in sorted(names))
+
+    def _client(self, name: str, settings: ModelSettings, task: str, metric: Metric) -> ChatModel:
+        # A log of its own for each question, since a log has one writer and judges are asked side by side.
+        asked = text_digest(f"{metric} {task}")
+        log = RequestLog(self.store, judge_requests(name, asked), name, self.hide)
+        listeners = [log.add]
+
+        def on_exchange(exchange: Exchange) -> None:
+            for listener in listeners:
+                listener(exchange)
+
+        http = HttpChat(name, settings, gate=EndpointGate.of(settings), on_exchange=on_exchange)
+        model: ChatModel = http
+        if self.purses:
+            paid = BudgetedChat(http, settings, self.purses, f"judges/{name}#{asked[:12]}")
+            # First: what a try cost is known, even where the log cannot be written.
+            listeners.insert(0, paid.note)
+            model = paid
+        if not self.cache:
+            return model
+        return CachedChat(
+            model,
+            settings,
+            http.request_body,
+            self.store,
+            lambda body, found: log.add_kept(settings.provider, settings.base_url, body, found.text),
+        )
