@@ -13,6 +13,7 @@ import typer
 from tasks_lib.cli.console import explained, out, print_json, say
 from tasks_lib.cli.options import JsonOption, StoreOption, TaskdefsOption, TaskOption, open_store, taskdefs_root
 from tasks_lib.cli.settings import load_settings, settings_file
+from tasks_lib.cli.trajectory_baselines import baselines
 from tasks_lib.cli.trajectory_judge import judge
 from tasks_lib.cli.trajectory_preference import prefer, preferences
 from tasks_lib.cli.trajectory_replay import replay_calls
@@ -38,6 +39,7 @@ from tasks_lib.taskdefs import load_all
 
 trajectories_app = typer.Typer(no_args_is_help=True, help="What agents did, in the formats of others and back.")
 trajectories_app.command("score")(score)
+trajectories_app.command("baselines")(baselines)
 trajectories_app.command("replay")(replay_calls)
 trajectories_app.command("judge")(judge)
 trajectories_app.command("prefer")(prefer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +14,7 @@ from rich.text import Text
 from tasks_lib.cli.console import Exit, explained, out, print_json
 from tasks_lib.cli.options import JsonOption
 from tasks_lib.cli.trajectory_files import names_of, tell_some, write_csv
+from tasks_lib.cli.trajectory_strict import show_strict, tell_strict, write_strict
 from tasks_lib.evaluation.alignment import (
     DEFAULT_ENCODER,
     TAU_STRONG,
@@ -27,8 +29,17 @@ from tasks_lib.evaluation.alignment import (
     read_trajectories,
     score_files,
 )
+from tasks_lib.evaluation.alignment.strict import StrictReport, read_snapshot, score_strictly
+from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.reporting import scrub
 from tasks_lib.store import state_folder
+
+
+class Mode(StrEnum):
+    """What is measured."""
+
+    STRICT = "strict"
+    COMPAT = "compat"
 
 
 class By(StrEnum):
@@ -41,11 +52,27 @@ class By(StrEnum):
 def score(
     references: Annotated[Path, typer.Argument(metavar="REFERENCES", help="JSON of reference trajectories.")],
     predictions: Annotated[list[Path], typer.Argument(metavar="PREDICTIONS…", help="JSON of a model's trajectories.")],
+    mode: Annotated[
+        Mode, typer.Option("--mode", help="strict: arguments by their meaning; compat: the published metrics.")
+    ] = Mode.STRICT,
+    tools: Annotated[
+        Path | None,
+        typer.Option("--tools", metavar="FILE", help="strict: answer to tools/list, the arguments' schemas."),
+    ] = None,
+    workspaces: Annotated[
+        list[str] | None,
+        typer.Option("--workspace", metavar="FOLDER", help="strict: taken off paths of either side; may be repeated."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="strict: of the baselines.")] = 0,
     encoder: Annotated[
         str, typer.Option("--encoder", metavar="NAME|FOLDER", help="Sentence encoder of the arguments.")
     ] = DEFAULT_ENCODER,
-    tau_strong: Annotated[float, typer.Option(min=0, max=1, help="Least similarity of a strong match.")] = TAU_STRONG,
-    tau_weak: Annotated[float, typer.Option(min=0, max=1, help="Least similarity of a match.")] = TAU_WEAK,
+    tau_strong: Annotated[
+        float | None, typer.Option(min=0, max=1, help=f"compat: least similarity of a strong match. [{TAU_STRONG}]")
+    ] = None,
+    tau_weak: Annotated[
+        float | None, typer.Option(min=0, max=1, help=f"compat: least similarity of a match. [{TAU_WEAK}]")
+    ] = None,
     max_steps: Annotated[int | None, typer.Option(min=0, help="Budget: who spends more steps is told.")] = None,
     max_calls: Annotated[int | None, typer.Option(min=0, help="Budget: who spends more calls is told.")] = None,
     by: Annotated[By, typer.Option("--by", help="What the tables sum up.")] = By.FAMILY,
@@ -55,28 +82,85 @@ def score(
     cached: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep vectors of arguments on disk.")] = True,
     json: JsonOption = False,
 ) -> None:
-    """Score trajectories of tool calls by the published metrics of M3-Bench.
+    """Score trajectories of tool calls: by what their arguments mean, or by the published metrics of M3-Bench.
 
-    Tasks in one of the two files alone are not scored, as published, and named. Exit code 1: nothing was scored.
+    strict: a task without a prediction counts 0, and what a copy and guesses earn stands below the scores. compat:
+    tasks in one of the two files alone are not scored, as published. Exit code 1: nothing was scored.
 
-    Example: matassay trajectories score references.json gpt.json claude.json --out scores
+    Example: matassay trajectories score references.json gpt.json claude.json --tools tools.json --out scores
     """
     with explained():
-        rules = Rules(tau_strong=tau_strong, tau_weak=tau_weak, budget=Budget(steps=max_steps, calls=max_calls))
+        _refuse_mixed(mode, tools, workspaces, tau_strong, tau_weak)
+        budget = Budget(steps=max_steps, calls=max_calls)
         files = [read_trajectories(path) for path in predictions]
         names = names_of(predictions)
         cache = EmbeddingCache(state_folder() / "embeddings.sqlite") if cached else None
-        reports = score_files(read_trajectories(references), files, find_encoder(encoder), cache=cache, rules=rules)
+        reports: Sequence[AlignmentReport | StrictReport]
+        if mode is Mode.STRICT:
+            reports = score_strictly(
+                read_trajectories(references),
+                files,
+                find_encoder(encoder),
+                tools=read_snapshot(tools) if tools else None,
+                cache=cache,
+                budget=budget,
+                workspaces=workspaces or (),
+                seed=seed,
+            )
+        else:
+            strong, weak = (
+                (TAU_STRONG if tau_strong is None else tau_strong),
+                (TAU_WEAK if tau_weak is None else tau_weak),
+            )
+            rules = Rules(tau_strong=strong, tau_weak=weak, budget=budget)
+            reports = score_files(read_trajectories(references), files, find_encoder(encoder), cache=cache, rules=rules)
         if folder:
-            for name, report in zip(names, reports, strict=True):
-                _write(report, folder / name)
+            for place, report in enumerate(reports):
+                _write_any(report, folder / names[place])
     for report in reports:
-        _tell(report)
+        _tell_any(report)
     if json:
         print_json([report.model_dump(mode="json") for report in reports])
+    elif mode is Mode.STRICT:
+        show_strict(names, [report for report in reports if isinstance(report, StrictReport)], by)
     else:
-        _show(names, reports, by)
-    raise typer.Exit(Exit.DONE if any(report.tasks for report in reports) else Exit.VOID_OR_UNPROVED)
+        _show(names, [report for report in reports if isinstance(report, AlignmentReport)], by)
+    raise typer.Exit(Exit.DONE if any(map(_scored, reports)) else Exit.VOID_OR_UNPROVED)
+
+
+def _refuse_mixed(
+    mode: Mode, tools: Path | None, workspaces: list[str] | None, strong: float | None, weak: float | None
+) -> None:
+    """Refuse an option of the other mode: left alone, it would be taken for heard."""
+    given = {"--tools": tools, "--workspace": workspaces} if mode is Mode.COMPAT else {
+        "--tau-strong": strong, "--tau-weak": weak
+    }  # fmt: skip
+    if wrong := [name for name, value in given.items() if value is not None and value != []]:
+        other = Mode.STRICT if mode is Mode.COMPAT else Mode.COMPAT
+        msg = (
+            f"{', '.join(wrong)} belongs to --mode {other}, this is --mode {mode}: leave it out or give the other mode"
+        )
+        raise ConfigurationError(msg)
+
+
+def _scored(report: AlignmentReport | StrictReport) -> bool:
+    if isinstance(report, StrictReport):
+        return any(not task.missing for task in report.tasks)
+    return bool(report.tasks)
+
+
+def _tell_any(report: AlignmentReport | StrictReport) -> None:
+    if isinstance(report, StrictReport):
+        tell_strict(report)
+    else:
+        _tell(report)
+
+
+def _write_any(report: AlignmentReport | StrictReport, folder: Path) -> None:
+    if isinstance(report, StrictReport):
+        write_strict(report, folder)
+    else:
+        _write(report, folder)
 
 
 def _tell(report: AlignmentReport) -> None:
@@ -96,7 +180,7 @@ _COLUMNS = {
 }
 
 
-def _show(names: list[str], reports: tuple[AlignmentReport, ...], by: By) -> None:
+def _show(names: Sequence[str], reports: Sequence[AlignmentReport], by: By) -> None:
     totals = _table("file", "mean")
     for name, report in zip(names, reports, strict=True):
         totals.add_row(*_cells(name, report.total), "" if report.average is None else f"{report.average:.3f}")

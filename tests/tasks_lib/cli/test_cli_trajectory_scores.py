@@ -54,7 +54,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def _score(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["trajectories", "score", *map(str, arguments)])
+    return CliRunner().invoke(app, ["trajectories", "score", "--mode", "compat", *map(str, arguments)])
 
 
 def test_the_table_has_the_published_numbers(files: tuple[Path, Path]) -> None:
@@ -157,7 +157,7 @@ def test_text_of_a_model_is_no_formula_of_a_spreadsheet(tmp_path: Path, monkeypa
 )
 def test_the_command_scores_with_the_real_encoder(files: tuple[Path, Path], tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tasks_lib.cli", "trajectories", "score", *map(str, files), "--json"],
+        [sys.executable, "-m", "tasks_lib.cli", "trajectories", "score", "--mode", "compat", *map(str, files), "--json"],
         capture_output=True, check=False, text=True, env={**os.environ, "MATASSAY_STATE": str(tmp_path / "state")},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
