@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,6 +20,10 @@ from tasks_lib.taskdefs import load_all
 # No test judges by the clock: how long an example takes is a matter of how busy the machine is.
 settings.register_profile("matassay", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("matassay")
+
+
+# Data of others, for tests alone: it lies beside the checkout, and nothing of it is committed.
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
@@ -46,6 +53,30 @@ def _plan(
             settings={"retries": retries, **(settings or {})},
         ),
     )
+
+
+@pytest.fixture(scope="session")
+def shared_file() -> Callable[[str], Path]:
+    """Find a file of the shared data by its path there; the test is skipped where it is not."""
+
+    def find(name: str) -> Path:
+        path = SHARED / name
+        if not path.is_file():
+            pytest.skip(f"{name} is not beside the repository (shared/data)")
+        return path
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def shared_json(shared_file: Callable[[str], Path]) -> Callable[[str], Any]:
+    """Read a JSON file of the shared data, once in a session: what comes back is not to be changed."""
+
+    @cache
+    def read(name: str) -> Any:
+        return json.loads(shared_file(name).read_text(encoding="utf-8"))
+
+    return read
 
 
 @pytest.fixture(scope="session")

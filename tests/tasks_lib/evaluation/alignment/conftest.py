@@ -6,7 +6,6 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,6 @@ import pytest
 from numpy.typing import NDArray
 
 from tasks_lib.evaluation.alignment import TrajectoryFile, parse_trajectories, text_digest
-
-FIXTURES = Path(__file__).parents[3] / "fixtures" / "evaluation" / "m3"
 
 
 class FunctionEncoder:
@@ -39,11 +36,9 @@ def _stub(text: str) -> list[float]:
 
 
 @pytest.fixture(scope="session")
-def m3() -> Callable[[str], Any]:
-    def read(name: str) -> Any:
-        return json.loads((FIXTURES / name).read_text(encoding="utf-8"))
-
-    return read
+def m3(shared_json: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Read a file of what the published program gave; the test is skipped where the shared data is not."""
+    return lambda name: shared_json(f"m3_golden/{name}")
 
 
 @pytest.fixture(scope="session")
@@ -62,15 +57,20 @@ def stub(new_stub: Callable[[], FunctionEncoder]) -> FunctionEncoder:
 
 
 @pytest.fixture(scope="session")
-def _recorded() -> dict[str, NDArray[np.float32]]:
-    with np.load(FIXTURES / "embeddings.npz") as file:
-        return dict(zip(file["digests"].tolist(), file["vectors"], strict=True))
+def _recorded(m3: Callable[[str], Any]) -> dict[str, Sequence[float]]:
+    return {digest: vector["embedding"] for digest, vector in m3("embeddings.json").items()}
 
 
 @pytest.fixture
-def recorded(_recorded: dict[str, NDArray[np.float32]]) -> FunctionEncoder:
+def recorded(_recorded: dict[str, Sequence[float]]) -> FunctionEncoder:
     """Answers with the vectors that the published program was given."""
     return FunctionEncoder(lambda text: _recorded[text_digest(text)], "recorded")
+
+
+@pytest.fixture
+def compass() -> FunctionEncoder:
+    """Take an argument of so many degrees for a direction: two calls are as like as the cosine between them."""
+    return FunctionEncoder(lambda text: [math.cos(math.radians(int(text))), math.sin(math.radians(int(text)))])
 
 
 @pytest.fixture(scope="session")

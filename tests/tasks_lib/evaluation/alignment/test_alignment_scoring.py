@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -64,6 +66,41 @@ def test_sums_are_over_calls_and_weighted_by_calls(two: tuple[Any, Any], stub: E
     assert report.total.scores.merge_purity == pytest.approx((2 * 1 + 2 * 0.5 + 1 * 1) / 5)
     assert report.total.scores.order_consistency == pytest.approx(2 / 5)
     assert (report.total.steps_per_task, report.total.calls_per_task) == (2.0, 5 / 3)
+
+
+def test_a_walk_has_the_numbers_that_were_worked_out_by_hand(
+    task: Tasks, trajectories: Reader, compass: Encoder
+) -> None:
+    reference = trajectories([task([("map/turn", 0), ("map/turn", 90)], [("map/look", 0), ("map/stop", 0)])])
+    prediction = trajectories([task([("map/turn", 30)], [("map/turn", 90), ("map/look", 45), ("map/look", 80)])])
+    (scored,) = _score((reference, prediction), compass).tasks
+    # Turns are paired 30 degrees and 0 degrees apart, looks 45 degrees apart: less than strong, more than weak.
+    turned, looked = 3**0.5 / 2, 0.5**0.5
+    assert [(match.reference_call, match.prediction_call, match.strong) for match in scored.matches] == [
+        (0, 0, True),
+        (1, 1, True),
+        (2, 2, False),
+    ]
+    assert [match.similarity for match in scored.matches] == pytest.approx([turned, 1, looked], abs=1e-6)
+    assert [(call.call, call.tool) for call in scored.unmatched_reference] == [(3, "map/stop")]
+    assert [(call.call, call.tool) for call in scored.unmatched_prediction] == [(3, "map/look")]
+    assert np.array(scored.weights) == pytest.approx(np.array([[turned, 1], [0, looked]]), abs=1e-6)
+    # The second step of the prediction draws on both steps of the reference, as 1 to looked.
+    share = looked / (1 + looked)
+    entropy = -(share * math.log2(share) + (1 - share) * math.log2(1 - share))
+    purity = 1 - entropy * (1 + looked) / (turned + 1 + looked)
+    assert scored.scores.model_dump() == pytest.approx(
+        {
+            "recall": 3 / 4,
+            "precision": 3 / 4,
+            "argument_similarity": (turned + 1 + looked) / 4,
+            "strong_similarity": (turned + 1) / 4,
+            "step_coherence": (2 / 2 + 1) / 4,
+            "order_consistency": (2 * 1) / (2 * 2),
+            "merge_purity": 3 / 4 * purity,
+        },
+        abs=1e-5,
+    )
 
 
 def test_groups_are_by_the_references_type_and_by_family(two: tuple[Any, Any], stub: Encoder) -> None:

@@ -31,9 +31,9 @@ def test_no_bit_moves_with_the_batch_or_the_number_of_threads(
     texts = [
         "null",
         "{}",
-        '{"title":"Newark"}',
-        '{"q":"清华大学 São 🙂"}',
-        '{"lat":40.7357,"lng":-74.1724}',
+        '{"page":"Lighthouse"}',
+        '{"q":"灯台 Île 🌊"}',
+        '{"height":-12.25,"width":0.5}',
         "[" + "1," * 60 + "1]",
     ]
     whole = unit_vectors(encoder.encode(texts))

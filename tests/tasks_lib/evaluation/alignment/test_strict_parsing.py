@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tasks_lib.evaluation.alignment.published_parsing import tool_calls
 from tasks_lib.evaluation.alignment.strict_parsing import read_judged_number, read_tool_calls
 
-Fixtures = Callable[[str], Any]
+Golden = Callable[[str], Any]
 CALL = '{"name":"a/x","arguments":{"q":1}}'
 
 
@@ -82,7 +82,7 @@ def test_an_item_that_is_no_call_is_counted_and_not_dropped(item: str) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("{'tool_calls': []}", "calls are JSON"),
+        ("{'name': 'a/x', 'arguments': {}}", "calls are JSON"),
         ('{"tool_calls":[],}', "calls are JSON"),
         (f"```json\n{CALL}\n```\n```json\n{CALL}\n```", "has 2: write one"),
         (f"{CALL}{CALL}", "Extra data"),
@@ -98,13 +98,13 @@ def test_a_reply_that_is_not_understood_says_why(text: str, problem: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "text", ["", "no tools needed", "<think>I could call {", f"<think>unclosed {CALL}", "f(x) = {x}"]
+    "text", ["", "The answer is 4.", "<think>I could call {", f"<think>Or rather {CALL}", "f(x) = {x}"]
 )
 def test_an_answer_in_words_is_no_mistake(text: str) -> None:
     assert (read_tool_calls(text).calls, read_tool_calls(text).problem) == ((), "")
 
 
-def test_no_call_is_run_that_the_published_program_reads_otherwise(m3: Fixtures) -> None:
+def test_no_call_is_run_that_the_published_program_reads_otherwise(m3: Golden) -> None:
     for text, _ in m3("parsers.json")["parse_tool_calls_after_strip"]:
         published, sound = tool_calls(text), read_tool_calls(text).sound
         if published and sound:
@@ -121,7 +121,7 @@ def test_no_text_stops_the_reader(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("\\boxed{7.5}", 7.5), ("Task 3 deserves \\boxed{ 9 }.", 9.0), ("<think>\\boxed{1}</think>\\boxed{2}", 2.0)],
+    [("\\boxed{2.25}", 2.25), ("For both steps \\boxed{ 6 }.", 6.0), ("<think>\\boxed{1}</think>\\boxed{2}", 2.0)],
 )
 def test_one_box_is_read(text: str, value: float) -> None:
     assert read_judged_number(text, 0, 10) == value
@@ -131,19 +131,19 @@ def test_one_box_is_read(text: str, value: float) -> None:
     "text",
     [
         "",
-        "7",
-        "0-10 scale: 6",
-        "\\boxed{2} then \\boxed{9}",
-        "\\boxed{}",
-        "\\boxed{nan}",
-        "\\boxed{inf}",
-        "\\boxed{1e1}",
-        "\\boxed{7/10}",
-        "\\boxed{-1}",
-        "\\boxed{11}",
-        "\\boxed{７}",
-        "\\boxed{\\text{8}}",
-        "\\boxed{8} \\boxed",
+        "5",
+        "of ten points: 5",
+        "\\boxed{3} or rather \\boxed{4}",
+        "\\boxed{ }",
+        "\\boxed{NaN}",
+        "\\boxed{-inf}",
+        "\\boxed{5e0}",
+        "\\boxed{3/4}",
+        "\\boxed{-0.5}",
+        "\\boxed{10.5}",
+        "\\boxed{５}",
+        "\\boxed{\\mathbf{5}}",
+        "\\boxed{5} \\boxed",
     ],
 )
 def test_anything_else_is_asked_for_again(text: str) -> None:

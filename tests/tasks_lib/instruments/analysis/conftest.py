@@ -18,7 +18,7 @@ def real_frame(shared_file: Callable[[str], Path]) -> Callable[[str], Frame]:
     from tasks_lib.instruments.nid import read_nid
 
     def read(stem: str) -> Frame:
-        return read_nid(shared_file(f"{stem}.nid")).frame()
+        return read_nid(shared_file(f"nid/{stem}.nid")).frame()
 
     return read
 

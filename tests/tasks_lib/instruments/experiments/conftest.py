@@ -41,11 +41,8 @@ def reports() -> Callable[[str, int], list[Report]]:
 
 
 @pytest.fixture
-def real_load_files(tmp_path: Path, shared_folder: Path) -> Path:
+def real_load_files(tmp_path: Path, shared_file: Callable[[str], Path]) -> Path:
     """Return a folder with the files of the load experiment alone."""
-    files = sorted(shared_folder.glob("hopg_step_setpoint_*.nid"))
-    if len(files) < 2:
-        pytest.skip("the load files of the real microscope are not beside the repository (../shared/data/nid)")
-    for one in files:
-        (tmp_path / one.name).symlink_to(one)
+    for name in ("hopg_step_setpoint_0p2V.nid", "hopg_step_setpoint_0p6V.nid"):
+        (tmp_path / name).symlink_to(shared_file(f"nid/{name}"))
     return tmp_path

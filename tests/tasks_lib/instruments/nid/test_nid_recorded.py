@@ -14,7 +14,7 @@ FORWARD, BACKWARD = Direction
 
 
 def test_settings_of_a_frame_of_the_drive_afm(shared_file):
-    nid = read_nid(shared_file("graphite_flake_zoom_9um.nid"))
+    nid = read_nid(shared_file("nid/graphite_flake_zoom_9um.nid"))
     frame, settings = nid.frame(), nid.settings
     assert frame.scan == ScanSettings(
         width_m=8.90625e-06,
@@ -63,17 +63,17 @@ def test_friction_of_the_reference_comes_out(shared_file):
         ("hopg_step_setpoint_0p2V", 3.0594588963595e-4),
         ("hopg_step_setpoint_0p6V", 4.9296794998099e-4),
     ):
-        frame = read_nid(shared_file(f"{name}.nid")).frame()
+        frame = read_nid(shared_file(f"nid/{name}.nid")).frame()
         half = (frame.data(FRICTION, FORWARD) - frame.data(FRICTION, BACKWARD)) / 2
         assert half.mean() == pytest.approx(volts, rel=1e-13)
-    noisy = read_nid(shared_file("grid_corrupt_rows.nid")).frame()
+    noisy = read_nid(shared_file("nid/grid_corrupt_rows.nid")).frame()
     assert (noisy.data(FRICTION, FORWARD) - noisy.data(FRICTION, BACKWARD)).mean() / 2 == pytest.approx(
         0.042127356, rel=1e-8
     )
 
 
 def test_a_frame_scanned_up_that_was_stopped_is_incomplete(shared_file):
-    nid = read_nid(shared_file("incomplete_frame.nid"))
+    nid = read_nid(shared_file("nid/incomplete_frame.nid"))
     assert nid.settings.direction == "up"
     assert (nid.lines_done, nid.complete, nid.frame().complete) == (7, False, False)
 
@@ -128,7 +128,7 @@ def test_a_file_without_an_image_is_read_and_has_no_frame(example_file):
 
 
 def test_the_grid_file_is_read_and_exactly_its_rows_of_noise_are_flagged(shared_file):
-    nid = read_nid(shared_file("grid_corrupt_rows.nid"))
+    nid = read_nid(shared_file("nid/grid_corrupt_rows.nid"))
     report = sanity_report(nid)
     assert {(one.trouble, one.name, one.direction) for one in report.findings} == {
         (Trouble.NOISE, Z_AXIS, BACKWARD),
@@ -153,11 +153,11 @@ def test_other_recorded_images_have_no_row_of_noise(recorded_file):
 
 
 def test_a_tip_that_never_touched_shows_as_a_constant_z(shared_file):
-    report = sanity_report(read_nid(shared_file("not_engaged.nid")))
+    report = sanity_report(read_nid(shared_file("nid/not_engaged.nid")))
     for way in Direction:
         assert report.rows("constant", Z_AXIS, way) == tuple(range(10))
     assert not report.clean
-    assert sanity_report(read_nid(shared_file("glass_256.nid"))).clean
+    assert sanity_report(read_nid(shared_file("nid/glass_256.nid"))).clean
 
 
 def test_a_recorded_frame_written_again_has_the_same_settings_and_codes(recorded_file):

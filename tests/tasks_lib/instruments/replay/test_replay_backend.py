@@ -128,7 +128,7 @@ def recorded(tmp_path: Path, shared_file: Callable[[str], Path]) -> Callable[...
 
     def gather(*names: str) -> Path:
         for name in names:
-            shutil.copy(shared_file(name), tmp_path)
+            shutil.copy(shared_file(f"nid/{name}"), tmp_path)
         return tmp_path
 
     return gather

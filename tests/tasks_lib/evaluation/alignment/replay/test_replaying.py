@@ -81,7 +81,7 @@ def test_what_is_no_call_is_counted_and_not_dropped():
     assert report.total.total == 5
 
 
-def test_the_five_published_classes_follow_from_the_labels(m3):
+def test_the_five_published_classes_follow_from_the_labels():
     empty = {"work": {"tool_calls": []}}
     calls = [
         call(),
