@@ -1,7 +1,7 @@
-"""The flow `afm-experiment`: one of the five published experiments on the twin, each frame a task.
+"""The flow `afm-experiment`: one of the five published experiments, each frame a task.
 
-The procedure decides which frame comes next; the flow scans and keeps it. A run that was cut begins anew, since a
-microscope that was left alone has drifted; one whose report is in the store is done.
+The procedure decides which frame comes next; the flow scans and keeps it. The store says what is done: a run that was
+cut goes on with the next frame, where that still shows the place of those before; else it says that it cannot.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from prefect.utilities.annotations import quote
 
 from flows.stoppable import stoppable
 from flows.tuning_artifacts import publish_group, publish_result
-from tasks_lib.instruments.tuning.bench import open_bench
+from tasks_lib.instruments.tuning.bench import Bench, open_bench
 from tasks_lib.instruments.tuning.extra import require_packages
 from tasks_lib.instruments.tuning.folder import TuningFolder, last_memory
 from tasks_lib.instruments.tuning.session import TuningFailedError, TuningSession, open_session
@@ -65,6 +65,13 @@ async def afm_pid_tuning(store_url: str, tuning_id: str, order: dict[str, Any] |
 async def _tune(folder: TuningFolder) -> TuningResult:
     order = await asyncio.to_thread(folder.order)
     bench = await asyncio.to_thread(open_bench, order, folder.tuning_id, last_memory(folder.scans()))
+    try:
+        return await _search(folder, bench)
+    finally:
+        bench.close()
+
+
+async def _search(folder: TuningFolder, bench: Bench) -> TuningResult:
     # Not in a thread: a cancellation between the lease and this block would leave the instrument to nobody.
     with open_session(folder, bench) as session:
         one_scan: Task[..., Any] = scan

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tasks_lib.cli.afm_options import ApproachOption, InstrumentOption, WorkerOption, back_end_name
 from tasks_lib.cli.console import Exit, explained, out, print_json, say
 from tasks_lib.cli.options import JsonOption, StoreOption, open_store
 from tasks_lib.cli.settings import load_settings
@@ -19,6 +20,7 @@ from tasks_lib.records.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from tasks_lib.instruments.frame import Gains
+    from tasks_lib.instruments.tuning.box import GainBox
     from tasks_lib.instruments.tuning.folder import TuningFolder
     from tasks_lib.instruments.tuning.progress import ScanEvent
     from tasks_lib.instruments.tuning.session_records import TuningOrder, TuningResult
@@ -30,12 +32,25 @@ afm_app = typer.Typer(help="Tune a microscope, and compare strategies of tuning.
 
 @afm_app.command("tune")
 def tune(
-    scene: Annotated[str, typer.Option(help="What is under the tip of the twin; see `afm limits`.")] = "particles",
+    instrument: InstrumentOption = "twin",
+    worker: WorkerOption = None,
+    approach: ApproachOption = False,
+    probe_lines: Annotated[
+        int | None, typer.Option(min=8, max=4096, help="Lines of a probe frame at a real microscope; all by default.")
+    ] = None,
+    scene: Annotated[
+        str | None, typer.Option(help="What is under the tip of the twin, particles by default; see `afm limits`.")
+    ] = None,
     strategy: Annotated[str | None, typer.Option(help="How gains are searched; see `afm limits`.")] = None,
     objective: Annotated[str, typer.Option(help="tracking, or the published ssim.")] = "tracking",
     budget: Annotated[int, typer.Option(min=1, max=10_000, help="Scans of the search.")] = 12,
     seed: Annotated[int, typer.Option(min=0, help="Of the search and of the twin's noise.")] = 0,
-    start: Annotated[str, typer.Option(metavar="P,I,D", help="Gains that the twin has before.")] = "50,1000,0",
+    start: Annotated[
+        str | None, typer.Option(metavar="P,I,D", help="Gains that the twin has before, 50,1000,0 by default.")
+    ] = None,
+    p: Annotated[str | None, typer.Option("--p", metavar="LOW,HIGH", help="P gains that are searched.")] = None,
+    i: Annotated[str | None, typer.Option("--i", metavar="LOW,HIGH", help="I gains that are searched.")] = None,
+    d: Annotated[str | None, typer.Option("--d", metavar="LOW,HIGH", help="D gains that are searched.")] = None,
     fresh_frames: Annotated[int, typer.Option(min=2, max=20, help="Frames before, and of each candidate.")] = 3,
     store: StoreOption = None,
     resume: Annotated[
@@ -43,12 +58,13 @@ def tune(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Search gains on the digital twin, verify them on fresh frames, apply them or put the previous ones back.
+    """Search gains, verify them on fresh frames, apply them or put the previous ones back.
 
-    Every scan is kept under tunings/ in the store. Exit code 1: frames could not be judged, the previous gains are
-    restored.
+    On the digital twin, or on a microscope behind a worker, whose secret is in MATASSAY_WORKER_TOKEN. Every scan is
+    kept under tunings/ in the store. Exit code 1: frames could not be judged, the previous gains are restored.
 
     Example: matassay afm tune --scene rough --budget 20
+    Example: matassay afm tune --instrument nanosurf --worker http://127.0.0.1:8765 --probe-lines 16
     """
     with explained():
         require_packages()
@@ -58,16 +74,17 @@ def tune(
         place = open_store(store, load_settings())
         if resume is None:
             order = _order(
-                strategy, scene=scene, objective=objective, budget=budget, seed=seed, start=_gains(start),
-                fresh_frames=fresh_frames,
+                strategy, scene, start, back_end=back_end_name(instrument), worker=worker, may_approach=approach,
+                probe_lines=probe_lines, objective=objective, budget=budget, seed=seed, fresh_frames=fresh_frames,
+                box=_box(p=p, i=i, d=d),
             )  # fmt: skip
-            folder = TuningFolder(place, _new_id(place, scene, order.strategy))
+            folder = TuningFolder(place, _new_id(place, _under(order), order.strategy))
             folder.begin(order)
         else:
             folder = TuningFolder(place, resume)
             order = folder.order()
         load_engine().warm_up()
-        say(f"tuning {folder.tuning_id}: {order.strategy} on {order.scene}, {order.budget} scans, store {place.url}")
+        say(f"tuning {folder.tuning_id}: {order.strategy} on {_under(order)}, {order.budget} scans, store {place.url}")
     try:
         with explained(interrupts=False):
             try:
@@ -178,16 +195,48 @@ def pid_study(
         out.print(f"table and plot: {folder / 'table.md'}, {folder / 'study.png'}", soft_wrap=True, markup=False)
 
 
-def _order(strategy: str | None, **fields: object) -> TuningOrder:
+def _order(strategy: str | None, place: str | None, start: str | None, **fields: object) -> TuningOrder:
     from tasks_lib.instruments.tuning.scenes import scene
     from tasks_lib.instruments.tuning.session_records import TuningOrder
 
-    scene(str(fields["scene"]))
+    if fields["back_end"] == "nanosurf" and (place or start):
+        msg = "--scene and --start are the twin's: a microscope has its own sample and its own gains"
+        raise ConfigurationError(msg)
+    if fields["back_end"] != "nanosurf" and fields["probe_lines"] is not None:
+        msg = "--probe-lines is for a real microscope: every scene of the twin has its own probe frame"
+        raise ConfigurationError(msg)
+    if place is not None:
+        scene(place)
+        fields["scene"] = place
+    if start is not None:
+        fields["start"] = _gains(start)
     if strategy is not None:
         _among("strategy", [strategy])
         fields["strategy"] = strategy
     _among("objective", [str(fields["objective"])])
-    return TuningOrder.model_validate(fields)
+    order = TuningOrder.model_validate(fields)
+    order.check_reach()
+    return order
+
+
+def _under(order: TuningOrder) -> str:
+    return order.scene if order.back_end == "twin" else order.back_end
+
+
+def _box(**ends: str | None) -> GainBox:
+    from pydantic import ValidationError
+
+    from tasks_lib.instruments.tuning.box import GainBox
+
+    try:
+        given = {name: tuple(int(one) for one in text.split(",")) for name, text in ends.items() if text is not None}
+        return GainBox.model_validate(given)
+    except ValidationError as error:
+        msg = f"the box of gains: {error.errors()[0]['msg']}"
+        raise ConfigurationError(msg) from error
+    except ValueError as error:
+        msg = f"the ends of a gain are two whole numbers, as --i 500,9000: {error}"
+        raise ConfigurationError(msg) from error
 
 
 def _among(kind: str, names: Sequence[str]) -> None:

@@ -44,6 +44,7 @@ class PidCalibration:
     repeats: int = 3
     name: str = "pid-calibration"
     leaves: frozenset[str] = frozenset({"p", "i", "d"})
+    same_place: bool = False
 
     def plan(self) -> tuple[FrameOrder, ...]:
         """Return the frames with the present gains; the search decides on the next."""

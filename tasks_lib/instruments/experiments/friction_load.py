@@ -30,7 +30,11 @@ _EDGE = 3.0
 _OTHER_EDGE = 4.0
 # Samples round an edge that are not counted as terrace either: the tip feels it a little before and after.
 _GUARD = 2
-_BANDS = 8
+# Lines of friction are independent where its noise outweighs the surface; with few bands their scatter is known badly,
+# and so are the weights that follow from it.
+_BANDS = 16
+# An edge that runs along the lines may cover whole bands; so many have to be left.
+_LEAST_BANDS = 6
 
 SWEEP_V = (0.2, 0.4, 0.6, 0.8, 1.0)
 
@@ -61,6 +65,7 @@ class FrictionAgainstLoad:
     calibration: LateralCalibration | None = None
     name: str = "friction-load"
     leaves: frozenset[str] = frozenset()
+    same_place: bool = True
 
     def plan(self) -> tuple[FrameOrder, ...]:
         """Return a frame for each setpoint, from the lowest on, so that wear comes last."""
@@ -85,7 +90,14 @@ class FrictionAgainstLoad:
         return self._report(tuple(uses), points)
 
     def _report(self, uses: tuple[FrameUse, ...], points: list[LoadPoint]) -> Report:
-        line = line_by_bands([one.setpoint_v for one in points], [one.bands_v for one in points])
+        bands = np.array([one.bands_v for one in points])
+        seen = np.isfinite(bands).all(axis=0)
+        if seen.sum() < _LEAST_BANDS:
+            raise ExperimentError(
+                f"only {seen.sum()} of {_BANDS} bands have a terrace in all {len(points)} frames: scan a flatter"
+                " place, or turn the scan across the edge"
+            )
+        line = line_by_bands([one.setpoint_v for one in points], bands[:, seen])
         remarks = []
         if line.points == 2:
             remarks.append("two setpoints: nothing checks that the line is straight")
@@ -100,7 +112,9 @@ class FrictionAgainstLoad:
         )
 
     def _quantities(self, line: Line) -> Iterator[Quantity]:
-        basis = f"weighted lines through the terrace friction of {_BANDS} bands; their scatter, choice of terraces"
+        basis = (
+            f"weighted lines through the terrace friction of at most {_BANDS} bands; their scatter, choice of terraces"
+        )
 
         def found(name: str, value: float, unit: str, error: float, more: str = "") -> Quantity:
             return Quantity(
@@ -145,8 +159,8 @@ class LoadPoint:
 
     Attributes
     ----------
-    bands_v : array of shape (8,)
-        Mean friction of the terraces in each band of lines.
+    bands_v : array of shape (16,)
+        Mean friction of the terraces in each band of lines; NaN where it has none.
     terrace_v, terrace_error_v : float
         Mean friction of the terraces and its standard error from the scatter of bands of lines.
     mean_v, mean_error_v : float
@@ -224,13 +238,14 @@ def terrace_mask(signal_v: Samples, edge_sigma: float = _EDGE) -> Mask:
 def _bands(found: FrictionSignal, name: str) -> Samples:
     """Return the mean of each band of neighbouring lines: bands are less alike than lines are."""
     parts = [part[np.isfinite(part)] for part in np.array_split(found.signal_v, _BANDS, axis=0)]
-    if missing := sum(part.size == 0 for part in parts):
-        raise ExperimentError(f"frame {name}: {missing} of {_BANDS} bands have no terrace: scan a flatter place")
-    return np.array([part.mean() for part in parts])
+    if (there := sum(part.size > 0 for part in parts)) < _LEAST_BANDS:
+        raise ExperimentError(f"frame {name}: only {there} of {_BANDS} bands have a terrace: scan a flatter place")
+    return np.array([part.mean() if part.size else np.nan for part in parts])
 
 
 def _error(bands: Samples) -> float:
-    return float(bands.std(ddof=1)) / math.sqrt(bands.size)
+    there = bands[np.isfinite(bands)]
+    return float(there.std(ddof=1)) / math.sqrt(there.size)
 
 
 def _series(points: list[LoadPoint]) -> Series:

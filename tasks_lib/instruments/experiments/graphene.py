@@ -56,6 +56,7 @@ class GrapheneLayers:
     first_layer_offset_m: float = 0.0
     name: str = "graphene-layers"
     leaves: frozenset[str] = frozenset()
+    same_place: bool = True
 
     def plan(self) -> tuple[FrameOrder, ...]:
         """Return the overview; the zoomed frames depend on it."""

@@ -48,6 +48,7 @@ class IndenterIdentity:
     repeats: int = 2
     name: str = "indenter"
     leaves: frozenset[str] = frozenset()
+    same_place: bool = True
 
     def plan(self) -> tuple[FrameOrder, ...]:
         """Return the overview; the zoomed frames depend on it."""

@@ -58,6 +58,11 @@ class Experiment(Protocol):
         """Parameters that the instrument keeps after a good end; all others are put back."""
         ...
 
+    @property
+    def same_place(self) -> bool:
+        """Whether its frames are worth something together only where they show one place of the sample."""
+        ...
+
     def plan(self) -> tuple[FrameOrder, ...]:
         """Return the frames that are known before the first one is scanned."""
         ...

@@ -49,6 +49,7 @@ class StepEdge:
     z_scale_error: float = 0.0
     name: str = "step-edge"
     leaves: frozenset[str] = frozenset()
+    same_place: bool = True
 
     def plan(self) -> tuple[FrameOrder, ...]:
         """Return the overview; the fine frames depend on it."""

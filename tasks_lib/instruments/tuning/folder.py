@@ -64,8 +64,10 @@ class TuningFolder:
         Raises
         ------
         ConfigurationError
-            If the tuning was begun with another order; the message names what differs.
+            If the tuning was begun with another order, the message names what differs; or if there is no tuning on
+            such an instrument.
         """
+        order.check_reach()
         if self.store.create(f"{self.path}/order.json", order.to_json().encode("utf-8")):
             return
         known, wanted = self.order().model_dump(mode="json"), order.model_dump(mode="json")

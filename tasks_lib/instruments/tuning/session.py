@@ -115,12 +115,14 @@ class TuningSession:
         Raises
         ------
         ConfigurationError
-            If the tuning was begun on another instrument, or the box is beyond the instrument's limits.
+            If the tuning was begun on another instrument, the box is beyond the instrument's limits, or a real tip is
+            not engaged and the order does not allow to approach.
         MatAssayError
             What the instrument has to say.
         """
         self._check_box()
         state = self._instrument.snapshot()
+        self.order.check_tip(state, self._instrument.name)
         if self._start is None:
             self._start = TuningStart(instrument=self._instrument.name, state=state, at=now())
             self.folder.write_start(self._start)
@@ -156,8 +158,14 @@ class TuningSession:
         for name in ("p", "i", "d"):
             low, high = getattr(self.order.box, name)
             span = spans.get(name)
-            if name in self.order.box.free and (span is None or low < span.low or high > span.high):
-                rule = "cannot be set" if span is None else f"lies between {span.low:g} and {span.high:g}"
+            # What cannot be set reads as 0, and a box that leaves it there asks for nothing.
+            outside = (low, high) != (0, 0) if span is None else low < span.low or high > span.high
+            if outside:
+                rule = (
+                    f"cannot be set: search without it, --{name} 0,0"
+                    if span is None
+                    else f"lies between {span.low:g} and {span.high:g}"
+                )
                 msg = f"the box has {name} from {low} to {high}, and on {self._instrument.name} {name} {rule}"
                 raise ConfigurationError(msg)
 
@@ -446,7 +454,8 @@ def open_session(folder: TuningFolder, bench: Bench, *, policy: SafetyPolicy | N
     bench : Bench
         The microscope of the order.
     policy : SafetyPolicy, optional
-        Which critical actions need approval: a tip that is not engaged cannot be engaged then.
+        Which critical actions need approval, by default those of the order: a tip that is not engaged cannot be engaged
+        then.
 
     Raises
     ------
@@ -458,8 +467,10 @@ def open_session(folder: TuningFolder, bench: Bench, *, policy: SafetyPolicy | N
     began = now()
     client = f"tuning {folder.tuning_id}"
     note = _noter(folder, folder.new_events())
-    with open_instrument(bench.back_end, folder.store, client=client, policy=policy, on_event=note) as instrument:
-        session = TuningSession(folder, folder.order(), instrument, bench)
+    order = folder.order()
+    guard = {"policy": policy or order.policy, "on_event": note}
+    with open_instrument(bench.back_end, folder.store, client=client, **guard) as instrument:
+        session = TuningSession(folder, order, instrument, bench)
         message = "left before its end"
         try:
             session.prepare()

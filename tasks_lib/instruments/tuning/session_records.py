@@ -9,20 +9,23 @@ from pydantic import Field
 
 from tasks_lib.instruments.frame import Gains
 from tasks_lib.instruments.protocol import State
+from tasks_lib.instruments.reach import InstrumentOrder
 from tasks_lib.instruments.tuning.box import GainBox
 from tasks_lib.instruments.tuning.objective import Objective, Tracking
 from tasks_lib.records import Document, Json, Record, Text, UtcTime
+from tasks_lib.records.errors import ConfigurationError
 
-BackEndName = Literal["twin"]
 
-
-class TuningOrder(Document):
+class TuningOrder(InstrumentOrder):
     """What a tuning is asked for; it stands in the store before the first scan and never changes.
 
     Attributes
     ----------
-    back_end : {"twin"}
-        The microscope.
+    back_end, worker, may_approach
+        As for `InstrumentOrder`; gains do not act on recorded files, so there is no tuning on `replay`.
+    probe_lines : int or None
+        Lines of a probe frame at a real microscope: a band as wide as the picture that is set, of pixels as high. Of
+        all its lines where it is None. The twin's scenes have bands of their own.
     scene : str
         What is under the tip of the twin, and the settings of a probe frame.
     start : Gains
@@ -39,7 +42,7 @@ class TuningOrder(Document):
         Levelled similarity that counts as tuned; it is reported and decides nothing.
     """
 
-    back_end: BackEndName = "twin"
+    probe_lines: int | None = Field(default=None, ge=8, le=4096)
     scene: str = "particles"
     start: Gains = Gains(p=50, i=1000, d=0)
     strategy: str = "ramp-gp"
@@ -51,6 +54,16 @@ class TuningOrder(Document):
     candidates: int = Field(default=3, ge=1, le=20)
     tolerance: float = Field(default=0.05, ge=0)
     threshold: float = Field(default=0.8, ge=-1, le=1)
+
+    def check_reach(self) -> None:
+        """Refuse recorded files too: see `InstrumentOrder.check_reach`."""
+        if self.back_end == "replay":
+            msg = (
+                "recorded files cannot be tuned: each was made with the gains that it has, and gains that a search"
+                " tries would not act on it; tune the twin or a microscope (--instrument twin or nanosurf)"
+            )
+            raise ConfigurationError(msg)
+        super().check_reach()
 
 
 class TuningStart(Document):
