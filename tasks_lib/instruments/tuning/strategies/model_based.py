@@ -15,6 +15,8 @@ from tasks_lib.instruments.tuning.strategies.sampling import sobol_points
 _INITIAL = 10
 _RAMP_STEPS = 6
 _CANDIDATES = 2048
+# Deviation of candidates round the best place, by the edge of the box: beside those all over it, and in the polish.
+_NEAR, _POLISH = 0.08, 0.05
 
 
 def cma_es(box: GainBox, *, seed: int, budget: int) -> Generations:
@@ -71,17 +73,22 @@ def ramp_gp(box: GainBox, *, seed: int, budget: int) -> Generations:
     """Search as `gp_ei` does, after a ramp of I instead of Sobol points: where an operator would look first.
 
     Six geometric steps of I between a fifteenth of its range and the top, P at its lowest and D in the middle: the
-    loops of these instruments are integral-dominated, P shrinks the stable range and D widens it.
+    loops of these instruments are integral-dominated, P shrinks the stable range and D widens it. The last third of
+    the budget stays near the best place of the model: a stable loop has a cliff not far off, and an improvement that
+    is expected beyond it costs scans that the top, which is narrow where steps are thin, needs.
     """
     unit = np.full((_RAMP_STEPS, len(box.free)), 0.5)
     if (axis := box.axis("i")) is not None:
         unit[:, axis] = np.geomspace(1 / 15, 1.0, _RAMP_STEPS)
     if (axis := box.axis("p")) is not None:
         unit[:, axis] = 0.0
-    yield from _by_expected_improvement(box, list(unit), seed=seed, budget=budget)
+    yield from _by_expected_improvement(box, list(unit), seed=seed, budget=budget, polish=budget // 3)
 
 
-def _by_expected_improvement(box: GainBox, first: list[Unit], *, seed: int, budget: int) -> Generations:
+def _by_expected_improvement(
+    box: GainBox, first: list[Unit], *, seed: int, budget: int, polish: int = 0
+) -> Generations:
+    """Scan `first`, then where most is expected; the last `polish` scans near the best place only."""
     draw = np.random.default_rng(seed)
     tried: list[Gains] = []
     scores: list[float] = []
@@ -91,16 +98,22 @@ def _by_expected_improvement(box: GainBox, first: list[Unit], *, seed: int, budg
         tried.append(gains)
     while len(tried) < budget:
         places = np.array([box.unit(one) for one in tried])
-        gains = box.gains(_most_promising(places, np.array(scores), draw))
+        near = _POLISH if budget - len(tried) <= polish else None
+        gains = box.gains(_most_promising(places, np.array(scores), draw, near))
         if gains in tried:
             # The model is sure of a place that was scanned: another look elsewhere tells more than the same again.
-            gains = box.gains(draw.random(len(box.free)))
+            best = places[int(np.argmax(scores))]
+            other = draw.random(len(box.free)) if near is None else draw.normal(best, near)
+            gains = box.gains(np.clip(other, 0.0, 1.0))
         scores += yield [gains]
         tried.append(gains)
 
 
-def _most_promising(places: Unit, scores: Unit, draw: np.random.Generator) -> Unit:
-    """Return the candidate of highest expected improvement over the best score so far."""
+def _most_promising(places: Unit, scores: Unit, draw: np.random.Generator, near: float | None = None) -> Unit:
+    """Return the candidate of highest expected improvement over the best score so far.
+
+    Candidates lie all over the unit cube, or with a deviation of `near` round the best place of the model.
+    """
     require_packages("sklearn")
     from scipy.stats import norm
     from sklearn.exceptions import ConvergenceWarning
@@ -119,8 +132,9 @@ def _most_promising(places: Unit, scores: Unit, draw: np.random.Generator) -> Un
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(places, np.maximum(scores, floor))
         known = model.predict(places)
-        near = np.clip(places[np.argmax(known)] + draw.normal(0.0, 0.08, (_CANDIDATES // 4, count)), 0.0, 1.0)
-        candidates = np.vstack([draw.random((_CANDIDATES, count)), near])
+        width = _NEAR if near is None else near
+        close = np.clip(places[np.argmax(known)] + draw.normal(0.0, width, (_CANDIDATES // 4, count)), 0.0, 1.0)
+        candidates = close if near is not None else np.vstack([draw.random((_CANDIDATES, count)), close])
         mean, spread = model.predict(candidates, return_std=True)
     gain = mean - known.max()
     spread = np.maximum(spread, 1e-9)
