@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
+from rich.box import SIMPLE_HEAD
 from rich.progress import MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
@@ -35,10 +35,12 @@ from tasks_lib.models.purse import SharedPurse
 from tasks_lib.records import Json, SpendingLimit, load_json
 from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.reporting import scrub
-from tasks_lib.statistics import JudgeAgreement, MetricAgreement, RankAgreement, judge_agreement
+from tasks_lib.statistics import JudgeAgreement, MetricAgreement, judge_agreement
 from tasks_lib.store import Store
 
 _PURSE = "purse.json"
+_KIN = {Kinship.SAME: "the contestant itself", Kinship.FAMILY: "of the contestant's family"}
+_LABELS = {Metric.TASK_COMPLETION: "completion", Metric.INFORMATION_GROUNDING: "grounding"}
 
 
 def judge(
@@ -164,25 +166,21 @@ def _tell(report: JudgeReport) -> None:
     tell_some("VOID: ", [f"{one.task}, {one.metric.value}: {one.void}" for one in report.judgements if one.void])
     tell_some("no prediction of ", list(dict.fromkeys(one.task for one in report.judgements if one.missing)))
     for one in report.metrics[0].judges if report.metrics else ():
-        if one.kinship in {Kinship.SAME, Kinship.FAMILY}:
-            say(
-                f"matassay: judge {one.judge!r} ({one.model}) is {one.kinship.value}: compare its mean with the others'"
-            )
+        if one.kinship in _KIN:
+            say(f"matassay: judge {one.judge!r} ({one.model}) is {_KIN[one.kinship]}: compare its mean")
     if not report.trimmed:
         say("matassay: of fewer than three judges no opinion is left out; the published panel has four")
 
 
 def _show(report: JudgeReport, agreement: JudgeAgreement) -> None:
-    table = Table(
-        "metric", "tasks", "judged", "VOID", "no prediction", "value", "at least", "at most", "mean of judged"
-    )
+    table = _table("metric", "tasks", "judged", "VOID", "missing", "value", "between", "of judged")
     for one in report.metrics:
-        counts = (one.tasks, one.judged, one.void, one.missing)
-        numbers = (one.low, one.high, one.judged_mean)
-        value = "VOID" if one.value is None else f"{one.value:.4f}"
-        table.add_row(one.metric.value, *map(str, counts), value, *map(_number, numbers))
+        counts = map(str, (one.tasks, one.judged, one.void, one.missing))
+        value = "VOID" if one.value is None else _number(one.value)
+        between = _interval(one.low, one.high) if one.void else ""
+        table.add_row(_LABELS[one.metric], *counts, value, between, _number(one.judged_mean))
     out.print(table)
-    opinions = Table("judge", "model", "kinship", *(one.metric.value for one in report.metrics), "failed")
+    opinions = _table("judge", "model", "by its name", *(_LABELS[one.metric] for one in report.metrics), "failed")
     for judges in zip(*(one.judges for one in report.metrics), strict=True):
         first = judges[0]
         named = [Text(scrub(text)) for text in (first.judge, first.model, first.kinship.value)]
@@ -194,28 +192,33 @@ def _show(report: JudgeReport, agreement: JudgeAgreement) -> None:
 
 
 def _show_agreement(found: MetricAgreement) -> None:
+    label = _LABELS[found.metric]
     if found.alpha is None:
-        out.print(f"{found.metric.value}: the judges' agreement cannot be told from these opinions", markup=False)
+        out.print(f"{label}: the judges' agreement cannot be told from these opinions", markup=False)
     else:
-        interval = f"{_number(found.alpha_low)} to {_number(found.alpha_high)}"
-        what = f"Krippendorff's alpha {found.alpha:.3f} ({interval}) over {found.tasks} tasks"
-        out.print(f"{found.metric.value}: {what}", markup=False)
+        interval = _interval(found.alpha_low, found.alpha_high)
+        out.print(f"{label}: Krippendorff's alpha {found.alpha:.3f} ({interval}), {found.tasks} tasks", markup=False)
     if ranked := (*found.between, *found.with_people):
-        table = Table("rater", "and", "Spearman", "95 %", "tasks", title=escape(found.metric.value))
+        table = _table(label, "and", "Spearman", "95 %", "tasks")
         for one in ranked:
-            table.add_row(Text(one.first), Text(one.second), f"{one.value:.3f}", _interval(one), str(one.tasks))
+            interval = _interval(one.low, one.high)
+            table.add_row(Text(one.first), Text(one.second), f"{one.value:.3f}", interval, str(one.tasks))
         out.print(table)
     for test in found.comparisons:
-        which = f"{test.first} follows people by {test.difference:+.3f} against {test.second}"
+        which = f"{test.first} against {test.second}, with people: {test.difference:+.3f}"
         out.print(f"{which} (Williams' t({test.degrees}) = {test.t:.2f}, p = {test.p:.3f})", markup=False)
 
 
-def _interval(found: RankAgreement) -> str:
-    return f"{_number(found.low)} to {_number(found.high)}"
+def _table(*columns: str) -> Table:
+    return Table(*columns, box=SIMPLE_HEAD, pad_edge=False)
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"{low:.3f} to {high:.3f}"
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.4f}"
+    return "" if value is None else f"{value:.3f}"
 
 
 def _write(report: JudgeReport, agreement: JudgeAgreement, place: Store, folder: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
@@ -20,6 +21,19 @@ from tasks_lib.evaluation.alignment.replay import CallClass, CallLabel, ClassCou
 from tasks_lib.evaluation.alignment.strict import read_snapshot
 from tasks_lib.reporting import scrub
 from tasks_lib.statistics import wilson_interval
+
+_HEADS = {
+    CallClass.ILLEGAL_FORMAT: "illegal",
+    CallClass.UNKNOWN_TOOL: "unknown",
+    CallClass.INVALID_ARGUMENTS: "invalid",
+    CallClass.NO_RESULT: "none",
+    CallClass.TIMEOUT: "time-out",
+    CallClass.TRANSPORT: "transp.",
+    CallClass.AUTH_OR_QUOTA: "auth",
+    CallClass.NOT_FOUND: "not found",
+    CallClass.SERVER_ERROR: "server",
+    CallClass.SUCCESS: "success",
+}
 
 
 class By(StrEnum):
@@ -83,7 +97,7 @@ def _show(names: Sequence[str], reports: Sequence[ReplayReport], by: By) -> None
 
 def _show_groups(name: str, groups: Sequence[ClassCounts], by: By) -> None:
     met = [kind for kind in CallClass if any(kind in group.counts for group in groups)]
-    table = Table(by.value, *(kind.value for kind in met), title=Text(scrub(name)))
+    table = Table(by.value, *(_HEADS[kind] for kind in met), title=Text(scrub(name)), box=SIMPLE_HEAD, pad_edge=False)
     for group in groups:
         table.add_row(Text(scrub(group.name or "no call")), *(str(group.counts.get(kind, 0)) for kind in met))
     out.print(table)

@@ -11,7 +11,7 @@ _LEAST = 4
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """A correlation over `pairs` units; `low` and `high` are None where the pairs are too few."""
+    """A correlation over `pairs` units; `low` and `high` are None where the pairs are too few or all in one order."""
 
     value: float
     low: float | None
@@ -64,11 +64,10 @@ def spearman(first: Sequence[float], second: Sequence[float], confidence: float 
         return None
     from scipy.stats import norm, spearmanr
 
-    value = min(1.0, max(-1.0, float(spearmanr(first, second).statistic)))
-    if pairs < _LEAST:
+    # Ranks in one order give 0.9999999999999999 at times.
+    value = min(1.0, max(-1.0, round(float(spearmanr(first, second).statistic), 12)))
+    if pairs < _LEAST or abs(value) == 1.0:
         return Correlation(value, None, None, pairs)
-    if abs(value) == 1.0:
-        return Correlation(value, value, value, pairs)
     half = float(norm.ppf((1 + confidence) / 2)) * math.sqrt((1 + value**2 / 2) / (pairs - 3))
     middle = math.atanh(value)
     return Correlation(value, math.tanh(middle - half), math.tanh(middle + half), pairs)

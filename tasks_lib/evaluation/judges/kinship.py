@@ -15,10 +15,10 @@ _RELEASE = re.compile(r"(?:-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest|preview))+$"
 class Kinship(StrEnum):
     """How near a judge is to the contestant."""
 
-    SAME = "the contestant itself"
-    FAMILY = "of the contestant's family"
-    NONE = "not related by name"
-    UNKNOWN = "no contestant named"
+    SAME = "the contestant"
+    FAMILY = "its family"
+    NONE = "unrelated"
+    UNKNOWN = "unknown"
 
 
 def kinship(judge: str, contestant: str) -> Kinship:

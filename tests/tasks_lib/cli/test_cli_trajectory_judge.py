@@ -100,7 +100,7 @@ def test_the_tables_name_the_value_the_judges_and_their_agreement(judges, tmp_pa
     judges()
     (tmp_path / "people.json").write_text('{"task_completion": {"1": 9, "2": 4, "3": 1, "4": 8}}', encoding="utf-8")
     output = _judge("--people", "people.json").output
-    assert "0.1250" in output
+    assert "0.125" in output
     assert "Krippendorff's alpha" in output
     assert "people" in output
     assert "Williams' t(1)" in output
