@@ -48,9 +48,10 @@ def with_inferred(snapshot: ToolSnapshot | None, calls: Iterable[Call]) -> ToolS
 
 
 def _object(arguments: Json) -> Json:
+    """Return the arguments as an object, None where they are none: one broken call spoils no schema."""
     if isinstance(arguments, str):
-        return read_call(None, "tool", arguments, 0).arguments
-    return arguments
+        arguments = read_call(None, "tool", arguments, 0).arguments
+    return arguments if isinstance(arguments, Mapping) else None
 
 
 def _schema(values: Sequence[Json], depth: int) -> dict[str, Any]:
