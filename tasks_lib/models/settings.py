@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -100,6 +101,14 @@ class ModelSettings(Record):
     price_per_million: Prices | None = None
     extra_body: dict[str, Any] = Field(default_factory=dict, description="further fields of the request")
 
+    @field_validator("base_url", "model")
+    @classmethod
+    def _one_line(cls, value: str) -> str:
+        if not value.isprintable():
+            msg = "it holds line ends or other characters that cannot be seen: type it anew"
+            raise ValueError(msg)
+        return value
+
     @field_validator("base_url")
     @classmethod
     def _plain_address(cls, value: str) -> str:
@@ -118,6 +127,11 @@ class ModelSettings(Record):
     @field_validator("extra_body")
     @classmethod
     def _nothing_of_ours(cls, value: dict[str, Any]) -> dict[str, Any]:
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            msg = f"extra_body is sent as JSON, which cannot hold it ({error}): dates are texts there, nan and inf nothing"
+            raise ValueError(msg) from None
         if taken := sorted(_OURS & value.keys()):
             msg = f"extra_body may not hold {', '.join(taken)}: these have settings of their own or are fixed"
             raise ValueError(msg)
