@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# Longest wait for events that are still to be sent, s.
+_DRAIN_SECONDS = 5.0
+
 
 class PrefectEngine:
     """Runs and serves with Prefect; importing it does not import Prefect."""
@@ -70,7 +73,10 @@ class PrefectEngine:
         try:
             environment.apply(environment.settings_for("inline", environment.state()))
             with _settings(self._server.url if self._server else None, "inline"):
-                return asyncio.run(_alone(work, arguments, alone=self._server is not None))
+                try:
+                    return asyncio.run(_alone(work, arguments, alone=self._server is not None))
+                finally:
+                    _forget_server()
         finally:
             self.cool_down()
 
@@ -148,6 +154,18 @@ def _settings(url: str | None, mode: environment.Mode) -> Iterator[None]:
         values |= {settings.PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None, settings.PREFECT_LOGGING_TO_API_ENABLED: False}
     with settings.temporary_settings(values):
         yield
+
+
+def _forget_server() -> None:
+    """End what Prefect keeps for the life of a process: senders of events, takers of slots under tags' limits.
+
+    They hold on to the server that they first met. In a second run of this process the taker of a tag that both runs
+    have would ask the server of the first, which is gone.
+    """
+    from prefect.events.worker import EventsWorker
+
+    # The register of these services is one for all their kinds.
+    EventsWorker.drain_all(timeout=_DRAIN_SECONDS)
 
 
 async def _alone(work: Callable[..., Coroutine[Any, Any, T]], arguments: tuple[Any, ...], *, alone: bool) -> T:

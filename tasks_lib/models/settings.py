@@ -130,7 +130,7 @@ class ModelSettings(Record):
         try:
             json.dumps(value, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
-            msg = f"extra_body is sent as JSON, which cannot hold it ({error}): dates are texts there, nan and inf nothing"
+            msg = f"extra_body is sent as JSON, which cannot hold it ({error}): write texts for dates, no nan, no inf"
             raise ValueError(msg) from None
         if taken := sorted(_OURS & value.keys()):
             msg = f"extra_body may not hold {', '.join(taken)}: these have settings of their own or are fixed"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from typer.testing import CliRunner
 from tasks_lib.cli import app
 from tasks_lib.cli.settings import load_settings
 from tasks_lib.models import Canned, ChatFace, ScriptedEndpoint
-from tasks_lib.records import RunManifest, RunSummary, SpendingLimit, VoidReason
+from tasks_lib.records import RunManifest, RunSummary, SpendingLimit, VoidReason, VoidRecord
 from tasks_lib.store import RunFolder, Store
 from tasks_lib.taskdefs import load_task
 
@@ -49,12 +50,26 @@ def _call(*words: str) -> Any:
     return CliRunner().invoke(app, [*words, "--store", "store", "--taskdefs", str(GOOD)])
 
 
-def _process(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in a process of its own, as a user does: Prefect's client keeps the first server of a process."""
-    return subprocess.run(
-        [sys.executable, "-m", "tasks_lib.cli", *words, "--store", "store", "--taskdefs", str(GOOD)],
-        capture_output=True, text=True, check=False, env={**os.environ, "MATASSAY_STATE": "state"},
+_IN_ONE_PROCESS = """
+import json, sys
+from typer.testing import CliRunner
+from tasks_lib.cli import app
+results = [CliRunner().invoke(app, words) for words in json.loads(sys.argv[1])]
+print(json.dumps([(int(result.exit_code), result.output) for result in results]))
+"""
+
+
+def _in_one_process(*commands: tuple[str, ...]) -> list[tuple[int, str]]:
+    """Run commands one after the other in a process of their own; return exit code and output of each.
+
+    Prefect keeps much for the life of a process: a second run there must not ask the server of the first.
+    """
+    words = [[*command, "--store", "store", "--taskdefs", str(GOOD)] for command in commands]
+    done = subprocess.run(
+        [sys.executable, "-c", _IN_ONE_PROCESS, json.dumps(words)],
+        capture_output=True, text=True, check=True, env={**os.environ, "MATASSAY_STATE": "state"},
     )  # fmt: skip
+    return [(code, _flat(output)) for code, output in json.loads(done.stdout.splitlines()[-1])]
 
 
 def _flat(text: str) -> str:
@@ -79,30 +94,29 @@ def test_a_run_stops_at_its_budget_and_retry_with_a_larger_one_goes_on(
         "max_tokens = 500\nattempts = 1\n"
     )
     words = ("--model", "dear", "--trials", "2", "--concurrency", "1", "--no-model-check")
-    first = _process("run", *words, "--resume", "night", "--budget-tokens", "90000")
-    said = _flat(first.stdout + first.stderr)
-    assert first.returncode == 1, said
+    (code, said), low, second = _in_one_process(
+        ("run", *words, "--resume", "night", "--budget-tokens", "90000"),
+        ("retry", "night", "--budget-tokens", "100000"),
+        ("retry", "night", "--budget-tokens", "900000"),
+    )
+    assert code == 1, said
     assert "1 episodes are VOID(budget): run 'night' may spend 90000 tokens at models, and" in said
     assert "100002 tokens in 2 calls are spent" in said
     assert "run 'night' has spent 0.0000 US dollars and 100002 tokens in 2 calls and stopped there" in said
     assert "--budget-tokens N, which plays what is missing" in said
+    assert "run 'night' has spent" in low[1]
+    assert low[0] == 2
+    assert second[0] == 0, second[1]
+    assert "200004 tokens in 4 calls" in second[1]
     store = Store.open("store")
     run = RunFolder(store, "night")
     summary = store.read_document(run.summary, RunSummary)
-    assert (summary.done, summary.void) == (1, 1)
-    assert summary.episodes[1].void_reason is VoidReason.BUDGET
-    assert summary.accounts[0].limit == SpendingLimit(tokens=90_000)
+    assert (summary.done, summary.void) == (2, 0)
+    assert summary.accounts[0].limit == SpendingLimit(tokens=900_000)
+    void = RunFolder(store, "night").episode(summary.episodes[1].id).attempt(1)
+    assert store.read_document(void.void, VoidRecord).reason is VoidReason.BUDGET
     manifest = store.read_document(run.manifest, RunManifest)
     assert manifest.settings["budget"] == {"tokens": 90_000}
-
-    low = _call("retry", "night", "--budget-tokens", "100000")
-    assert low.exit_code == 2
-    assert "run 'night' has spent" in _flat(low.output)
-    second = _process("retry", "night", "--budget-tokens", "900000")
-    assert second.returncode == 0, second.stderr
-    assert "200004 tokens in 4 calls" in _flat(second.stderr)
-    assert store.read_document(run.summary, RunSummary).void == 0
-    assert store.read_document(run.manifest, RunManifest) == manifest
 
 
 @pytest.mark.parametrize(
