@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tasks_lib.evaluation.alignment.strict._schemas import DEEPEST, pointer, properties, resolved, type_of
-from tasks_lib.evaluation.alignment.strict.rules import are_coordinates
+from tasks_lib.evaluation.alignment.strict.rules import are_axes, are_coordinates
 from tasks_lib.models.dialects.calls import read_call
 from tasks_lib.records import Json
 
@@ -58,14 +58,18 @@ def filled(arguments: Json, schema: Mapping[str, Any]) -> Arguments:
         return Arguments({}, f"the arguments are a JSON {type(arguments).__name__}, not an object")
     if not _is_shallow(arguments):
         return Arguments({}, f"the arguments are nested deeper than {_MOST_LEVELS} levels")
-    leaves = sorted(_leaves("", arguments, schema, schema, 0), key=lambda leaf: leaf[0])
+    leaves = sorted(_with_places(_leaves("", arguments, schema, schema, 0)), key=lambda leaf: leaf[0])
     defaults = frozenset(place for place, _, is_default in leaves if is_default)
     return Arguments({place: value for place, value, _ in leaves}, defaults=defaults)
 
 
-def _leaves(
-    place: str, value: Json, schema: Any, root: Mapping[str, Any], depth: int
-) -> Iterator[tuple[str, Json, bool]]:
+# Pointer, value, and whether it is the schema's default.
+_Leaf = tuple[str, Json, bool]
+# Key of the leaf that stands for both: no pointer of arguments has it, as a slash within a key is written ~1.
+LATITUDE_LONGITUDE = "latitude/longitude"
+
+
+def _leaves(place: str, value: Json, schema: Any, root: Mapping[str, Any], depth: int) -> Iterator[_Leaf]:
     schema = resolved(schema, root)
     default = schema.get("default")
     if value is None:
@@ -80,6 +84,21 @@ def _leaves(
         yield place, {}, False
     for key in dict.fromkeys([*known, *map(str, value)]):
         yield from _leaves(pointer(place, key), value.get(key), known.get(key), root, depth + 1)
+
+
+def _with_places(leaves: Iterable[_Leaf]) -> Iterator[_Leaf]:
+    """Make one leaf of a latitude and a longitude that stand beside each other: apart they are no place."""
+    beside: dict[str, dict[str, _Leaf]] = {}
+    for leaf in leaves:
+        above, _, key = leaf[0].rpartition("/")
+        beside.setdefault(above, {})[key] = leaf
+    for above, found in beside.items():
+        axes = [key for key in found if are_axes(key)]
+        if len(axes) == 2 and are_coordinates(set(axes)):
+            first, second = (found.pop(key) for key in axes)
+            place = {key: leaf[1] for key, leaf in zip(axes, (first, second), strict=True)}
+            yield f"{above}/{LATITUDE_LONGITUDE}", place, first[2] and second[2]
+        yield from found.values()
 
 
 def _is_shallow(value: Json) -> bool:

@@ -33,6 +33,7 @@ _NAME_WITHIN = 0.5
 _FILLING = frozenset({"a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "the", "to", "with"})
 # Of an argument that one side alone has, however little it tells.
 _ALONE = 0.25
+_PLACE = re.compile(r"([-+]?\d{1,2}\.\d{1,15})\s*,\s*([-+]?\d{1,3}\.\d{1,15})", re.ASCII)
 _ACCENT = re.compile(r"([A-Za-z])[\u0300-\u036f]+")
 # Beyond this many elements lists are compared in their order alone: an assignment costs their number cubed.
 _MOST_ELEMENTS = 200
@@ -205,12 +206,22 @@ def _texts(want: Json, seen: Json, alike: Alike) -> float:
         return 1.0
     if not isinstance(want, str) or not isinstance(seen, str):
         return 0.0
+    if (place := _written_place(want)) and (other_place := _written_place(seen)):
+        return _places(place, other_place, ArgumentRule.model_fields["metres"].default)
     if is_prose(want) and is_prose(seen):
         return min(1.0, max(0.0, alike(want, seen)))
     ours, theirs = _named(one), _named(other)
     if ours == theirs:
         return 1.0
     return _NAME_WITHIN if ours <= theirs or theirs <= ours else 0.0
+
+
+def _written_place(text: str) -> dict[str, Json] | None:
+    """Read a place that is written as ``40.7357,-74.1724``."""
+    found = _PLACE.fullmatch(text.strip())
+    if found is None or abs(float(found[1])) > 90 or abs(float(found[2])) > 180:
+        return None
+    return {"lat": float(found[1]), "lng": float(found[2])}
 
 
 def is_prose(text: str) -> bool:

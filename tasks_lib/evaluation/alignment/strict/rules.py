@@ -94,6 +94,11 @@ def are_coordinates(keys: set[str]) -> bool:
     return len(lowered) == 2 and bool(lowered & _LATITUDES) and bool(lowered & _LONGITUDES)
 
 
+def are_axes(key: str) -> bool:
+    """Say whether a key names a latitude or a longitude."""
+    return key.lower() in _LATITUDES | _LONGITUDES
+
+
 def _kind(name: str, schema: Mapping[str, Any], root: Mapping[str, Any]) -> Kind:
     if isinstance(schema.get("enum"), list) or "const" in schema:
         return Kind.CHOICE

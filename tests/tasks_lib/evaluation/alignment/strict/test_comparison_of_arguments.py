@@ -192,3 +192,23 @@ def test_an_argument_of_one_side_alone_counts_however_little_it_tells() -> None:
     assert compare(filled(want, {}), filled(bare, {}), rules, alike).score == pytest.approx(1 / 1.25)
     assert compare(filled(bare, {}), filled(want, {}), rules, alike).score == pytest.approx(1 / 1.25)
     assert compare(filled(want, {}), filled(other, {}), rules, alike).score == pytest.approx(1 / 1.05)
+
+
+@pytest.mark.parametrize(
+    ("want", "seen", "score"),
+    [
+        ({"latitude": 40.7357, "longitude": -74.1724}, {"longitude": -74.17, "latitude": "40.736"}, 1),
+        ({"latitude": 40.7357, "longitude": -74.1724}, {"latitude": 35.6895, "longitude": 139.6917}, 0),
+        ({"latitude": 40.7357, "longitude": -74.1724}, {"latitude": 40.7357}, 0),
+        (
+            {"lat": 40.7357, "n": 1, "at": {"lat": 1.0, "lng": 2.0}},
+            {"lat": 40.7357, "n": 1, "at": {"lat": 1, "lng": 2}},
+            1,
+        ),
+        ({"center": "40.7357,-74.1724"}, {"center": "40.736, -74.17"}, 1),
+        ({"center": "40.7357,-74.1724"}, {"center": "35.6895,139.6917"}, 0),
+        ({"center": "40.7357,-74.1724"}, {"center": "Newark"}, 0),
+    ],
+)
+def test_a_place_may_be_two_arguments_or_one_text(want: Any, seen: Any, score: float) -> None:
+    assert compare(filled(want, {}), filled(seen, {}), [], alike).score == score
