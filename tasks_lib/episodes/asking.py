@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 
 from tasks_lib.agents import AGENTS, ASKED_AGENTS
 from tasks_lib.agents.settings import SETTING as AGENT_SETTING
@@ -11,10 +12,11 @@ from tasks_lib.episodes.budgets import purses_of
 from tasks_lib.episodes.work import EpisodeWork
 from tasks_lib.models import BudgetedChat, CachedChat, ChatModel, Exchange, HttpChat, ModelSettings, Redactor
 from tasks_lib.models.gate import EndpointGate
+from tasks_lib.models.purse import SharedPurse
 from tasks_lib.models.request_log import RequestLog
 from tasks_lib.records import Stage
 from tasks_lib.records.errors import ConfigurationError
-from tasks_lib.store import AttemptFolder
+from tasks_lib.store import AttemptFolder, Store
 
 CACHE_SETTING = "cache"
 """Key of the manifest's settings that says whether replies are kept and used again."""
@@ -53,7 +55,45 @@ def model_for(
         known = ", ".join(sorted(work.models)) or "none"
         msg = f"model {name!r} is not in matassay.toml (models there: {known}): add [models.{name}]"
         raise ConfigurationError(msg)
-    log = RequestLog(work.store, attempt.stage(stage.id).exchanges, name, secrets_of(work) | (hide or Redactor()))
+    log = RequestLog(
+        work.store, attempt.stage(stage.id).exchanges, name, secrets_of(work.models) | (hide or Redactor())
+    )
+    purses = purses_of(work.store, work.manifest)
+    episode = f"{work.run_id}/{work.spec.id}"
+    for purse in purses:
+        purse.bury(episode, str(attempt.number))
+    owner = f"{episode}#{attempt.number}"
+    return limited(name, settings, work.store, log, purses, owner, cached=uses_cache(work, settings))
+
+
+def limited(
+    name: str,
+    settings: ModelSettings,
+    store: Store,
+    log: RequestLog,
+    purses: Sequence[SharedPurse],
+    owner: str,
+    *,
+    cached: bool,
+) -> ChatModel:
+    """Make a client that keeps to its endpoint's limits and to budgets, and writes down what it is asked.
+
+    Parameters
+    ----------
+    name : str
+        The model's name in the settings.
+    settings : ModelSettings
+    store : Store
+        Keeps replies.
+    log : RequestLog
+        Gets every try.
+    purses : sequence of SharedPurse
+        What each call is paid from; none without a budget.
+    owner : str
+        Who pays, as purses name it.
+    cached : bool
+        Whether replies are kept and used again.
+    """
     listeners = [log.add]
 
     def on_exchange(exchange: Exchange) -> None:
@@ -62,24 +102,20 @@ def model_for(
 
     http = HttpChat(name, settings, gate=EndpointGate.of(settings), on_exchange=on_exchange)
     model: ChatModel = http
-    purses = purses_of(work.store, work.manifest)
     if purses:
-        episode = f"{work.run_id}/{work.spec.id}"
-        for purse in purses:
-            purse.bury(episode, str(attempt.number))
-        paid = BudgetedChat(http, settings, purses, f"{episode}#{attempt.number}")
+        paid = BudgetedChat(http, settings, purses, owner)
         # First: what a try cost is known, even where the log cannot be written.
         listeners.insert(0, paid.note)
         model = paid
-    if uses_cache(work, settings):
-        model = CachedChat(
-            model,
-            settings,
-            http.request_body,
-            work.store,
-            lambda body, found: log.add_kept(settings.provider, settings.base_url, body, found.text),
-        )
-    return model
+    if not cached:
+        return model
+    return CachedChat(
+        model,
+        settings,
+        http.request_body,
+        store,
+        lambda body, found: log.add_kept(settings.provider, settings.base_url, body, found.text),
+    )
 
 
 def uses_cache(work: EpisodeWork, settings: ModelSettings) -> bool:
@@ -88,7 +124,7 @@ def uses_cache(work: EpisodeWork, settings: ModelSettings) -> bool:
     return wanted and (work.spec.trial == 1 or settings.seed is not None)
 
 
-def secrets_of(work: EpisodeWork) -> Redactor:
+def secrets_of(models: Mapping[str, ModelSettings]) -> Redactor:
     """Return what hides the environment's secrets and the keys of all models, however their variables are named."""
-    names = {settings.api_key_env for settings in work.models.values() if settings.api_key_env}
+    names = {settings.api_key_env for settings in models.values() if settings.api_key_env}
     return Redactor.from_environment() | Redactor(os.environ.get(name, "").strip() for name in sorted(names))

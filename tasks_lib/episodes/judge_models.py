@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tasks_lib.episodes.asking import limited, secrets_of
 from tasks_lib.evaluation.alignment import text_digest
 from tasks_lib.evaluation.judges import Judge, Metric
-from tasks_lib.models import BudgetedChat, CachedChat, ChatModel, Exchange, HttpChat, ModelSettings, Redactor
-from tasks_lib.models.gate import EndpointGate
+from tasks_lib.models import ChatModel, HttpChat, ModelSettings, Redactor
 from tasks_lib.models.purse import SharedPurse
 from tasks_lib.models.request_log import RequestLog
 from tasks_lib.records.errors import ConfigurationError
@@ -56,32 +55,10 @@ class JudgeModels:
     @property
     def hide(self) -> Redactor:
         """What hides the environment's secrets and the keys of all models, however their variables are named."""
-        names = {settings.api_key_env for settings in self.models.values() if settings.api_key_env}
-        return Redactor.from_environment() | Redactor(os.environ.get(name, "").strip() for name in sorted(names))
+        return secrets_of(self.models)
 
     def _client(self, name: str, settings: ModelSettings, task: str, metric: Metric) -> ChatModel:
         # A log of its own for each question, since a log has one writer and judges are asked side by side.
         asked = text_digest(f"{metric} {task}")
         log = RequestLog(self.store, judge_requests(name, asked), name, self.hide)
-        listeners = [log.add]
-
-        def on_exchange(exchange: Exchange) -> None:
-            for listener in listeners:
-                listener(exchange)
-
-        http = HttpChat(name, settings, gate=EndpointGate.of(settings), on_exchange=on_exchange)
-        model: ChatModel = http
-        if self.purses:
-            paid = BudgetedChat(http, settings, self.purses, f"judges/{name}#{asked[:12]}")
-            # First: what a try cost is known, even where the log cannot be written.
-            listeners.insert(0, paid.note)
-            model = paid
-        if not self.cache:
-            return model
-        return CachedChat(
-            model,
-            settings,
-            http.request_body,
-            self.store,
-            lambda body, found: log.add_kept(settings.provider, settings.base_url, body, found.text),
-        )
+        return limited(name, settings, self.store, log, self.purses, f"judges/{name}#{asked[:12]}", cached=self.cache)

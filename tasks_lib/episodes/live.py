@@ -196,7 +196,7 @@ def act(
         tell("step", work.run_id, work.spec.id, attempt=attempt.number, stage=stage.id, step=step.index)
 
     # The key of a database is the stage's own, and still no text for a model or a report.
-    hide = secrets_of(work) | Redactor.from_environment(machine.variables)
+    hide = secrets_of(work.models) | Redactor.from_environment(machine.variables)
     put_blob = work.store.put_blob
     asked = settings_of_agents(work)
     with closing(player if player is not None else agent_for(work, stage, attempt, hide=hide)) as agent:
@@ -232,7 +232,7 @@ def gather(work: EpisodeWork, attempt: AttemptFolder, stage: Stage, computer: Co
     # The listing ends somewhere in a heap of files: what was asked for is looked for by its name as well.
     unlisted = [path for path in wanted if path not in entries]
     files = []
-    secrets = secrets_of(work)
+    secrets = secrets_of(work.models)
     for path in [*unlisted, *taken]:
         try:
             data = computer.get_file(path)

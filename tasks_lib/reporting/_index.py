@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tasks_lib.models.purse import spent_text
 from tasks_lib.records import AgentRow, EpisodeResult, FailureClass, Outcome, RunManifest, RunSummary, Task, VoidReason
 from tasks_lib.reporting._advice import ADVICE
 from tasks_lib.reporting._read import EpisodeTrace
@@ -148,7 +149,7 @@ def index_view(
         failures=_failures(episodes, agents),
         voids=_voids(episodes),
         handoffs=tuple(handoffs),
-        facts=_facts(manifest),
+        facts=_facts(manifest, summary),
         notes=tuple(notes),
     )
 
@@ -218,8 +219,12 @@ def _void_group(reason: VoidReason, found: Sequence[EpisodeResult]) -> VoidGroup
     return VoidGroup(reason.value, ADVICE[reason], len(found), messages, max(0, len(ordered) - _MESSAGES))
 
 
-def _facts(manifest: RunManifest) -> tuple[tuple[str, Any], ...]:
+def _facts(manifest: RunManifest, summary: RunSummary) -> tuple[tuple[str, Any], ...]:
     machine = manifest.machine
+    spent = {
+        account.name: f"{spent_text(account.spent)}{', and stopped there' if account.closed else ''}"
+        for account in summary.accounts
+    }
     size = f"{machine.width}×{machine.height} pixels, {machine.memory_mb} MiB, {machine.processes} processes"
     return (
         ("Run", manifest.run_id),
@@ -229,5 +234,6 @@ def _facts(manifest: RunManifest) -> tuple[tuple[str, Any], ...]:
         ("Machine", f"{machine.provider}, {size}, {'isolated' if machine.isolated else 'NOT isolated'}"),
         ("Versions", dict(sorted(manifest.versions.items()))),
         ("Settings", dict(sorted(manifest.settings.items()))),
+        *([("Spent at models", spent)] if spent else []),
         ("Command", " ".join(manifest.command)),
     )

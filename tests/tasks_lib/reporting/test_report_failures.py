@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
-from tasks_lib.records import Failure, FailureClass, Outcome, RunSummary
+from tasks_lib.records import Account, Failure, FailureClass, Outcome, RunSummary, Spending, SpendingLimit
 from tasks_lib.reporting import write_report
 from tasks_lib.statistics import agent_rows
 
@@ -38,3 +38,17 @@ def test_the_first_page_counts_kinds_by_agent_and_each_episode_says_its_own(repo
 
 def test_a_run_without_known_kinds_has_no_such_section(reported):
     assert "Kinds of failure" not in reported.page("index.html")
+
+
+def test_the_first_page_says_what_was_spent_at_models_and_of_which_budget(reported, builder, tmp_path):
+    assert "Spent at models" not in reported.page("index.html")
+    before = reported.store.read_document(reported.run.summary, RunSummary)
+    spent = Spending(usd=1.25, tokens=9000, calls=7, estimated=2)
+    account = Account(name="run <night>", limit=SpendingLimit(usd=1.0), spent=spent, closed=True)
+    summary = before.model_copy(update={"accounts": (account,)})
+    write_report(reported.store, reported.run.run_id, builder.tasks(), tmp_path, summary=summary)
+    index = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "<dt>Spent at models</dt>" in index
+    assert "run &lt;night&gt;" in index
+    assert "1.2500 US dollars and 9000 tokens in 7 calls (2 of them by an upper estimate" in index
+    assert "and stopped there" in index
