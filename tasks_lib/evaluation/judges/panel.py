@@ -121,8 +121,16 @@ def judge_files(
         oddities=(
             *(f"{file.name}: {oddity}" for file in (references, predictions) for oddity in file.oddities),
             *(f"{predictions.name}: {key!r} is no task of the references and is not judged" for key in unknown),
+            *_without_question(references, predictions),
         ),
     )
+
+
+def _without_question(references: TrajectoryFile, predictions: TrajectoryFile) -> Iterator[str]:
+    for key, reference in sorted(references.trajectories.items()):
+        prediction = predictions.trajectories.get(key)
+        if prediction is not None and not (reference.question or prediction.question):
+            yield f"{references.name}: {key!r} has no question, so judges were not told what the task is: add it"
 
 
 @dataclass(frozen=True)

@@ -167,7 +167,7 @@ def _read_text(text: str) -> ResultRead:
 def _read_object(found: Mapping[str, Any]) -> ResultRead:
     error = found.get("error")
     if isinstance(inner := found.get("result"), Mapping) and "jsonrpc" in found and not error:
-        return _read_object(inner)
+        found, error = inner, inner.get("error")
     layers = [found, error] if isinstance(error, Mapping) else [found]
     if not (_declares(found) or _is_failed_status(found)):
         # Hosts that do not look at isError keep the text of a failure as they keep a result.

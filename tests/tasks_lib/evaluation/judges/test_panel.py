@@ -104,6 +104,14 @@ def test_grounding_is_judged_against_the_reference(judge_of, reply):
     assert "reference_calls" in sent
 
 
+def test_a_task_that_nobody_tells_is_told(judge_of, reply):
+    one = file({key: value for key, value in task("1").items() if key != "question"})
+    ticket = make_digest(one.trajectories["1"], question="").ticket
+    judge = judge_of("a", {("1", DONE): [reply(ticket, planning=1, process=1, result=1)]})
+    (told,) = judge_files(one, one, Panel((judge,)), [DONE]).oddities
+    assert "'1' has no question" in told
+
+
 def test_a_contestant_among_the_judges_is_told(panel_of):
     points = {"00010000": [1, 1], "00010001": [1, 1]}
     report = judge_files(REFERENCES, PREDICTIONS, panel_of(points, ("a", "b"), contestant="vendor/a-model"), [DONE])

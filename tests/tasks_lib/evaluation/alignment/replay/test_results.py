@@ -126,5 +126,9 @@ def test_any_result_has_one_class_and_a_short_reason(result):
 
 
 def test_a_result_that_nests_without_end_is_no_crash():
+    message = {}
+    for _ in range(5000):
+        message = {"jsonrpc": "2.0", "result": message}
+    assert read_result(message).kind is K.SUCCESS
     assert read_result('{"a":' * 100_000).kind is K.SUCCESS
     assert read_result("[Tool error] " + "tool " * 1_000_000).kind is K.SERVER_ERROR
