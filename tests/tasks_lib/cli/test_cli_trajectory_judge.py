@@ -12,10 +12,17 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tasks_lib.cli import app
+from tasks_lib.episodes import Player, episodes_for, make_manifest, open_run
+from tasks_lib.episodes.budgets import SETTING, purses_of
 from tasks_lib.evaluation.alignment import parse_trajectories
 from tasks_lib.evaluation.judges import JudgeReport, make_digest
 from tasks_lib.models import Canned, Fault, FaultKind, ScriptedEndpoint, ScriptedSession
+from tasks_lib.records import MachineSettings
 from tasks_lib.statistics import JudgeAgreement
+from tasks_lib.store import Store
+from tasks_lib.taskdefs import load_all
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 KEY = "MATASSAY_TEST_JUDGE_KEY"
 NAMES = ("a", "b", "c")
@@ -132,6 +139,28 @@ def test_a_budget_ends_what_it_cannot_pay_and_is_raised_by_the_next(judges) -> N
     whole = _judge("--budget-tokens", "100000")
     assert whole.exit_code == 0, whole.output
     assert sum(len(session.requests) for session in sessions.values()) == 12
+
+
+def test_a_run_pays_for_its_judges(judges, tmp_path: Path) -> None:
+    sessions = judges()
+    place = Store.open(str(tmp_path / "store"))
+    chosen = load_all(FIXTURES / "episodes" / "one_stage").tasks
+    manifest = make_manifest(
+        "judged",
+        episodes_for(chosen, [Player("nop")], trials=1, seed=0),
+        run_id="played",
+        seed=0,
+        machine=MachineSettings(),
+        task_set_digest="0" * 64,
+        settings={SETTING: {"tokens": 3000}},
+    )
+    open_run(place, manifest)
+    found = _judge("--run", "played", "--store", str(tmp_path / "store"))
+    assert found.exit_code == 1, found.output
+    assert "run 'played'" in found.stderr
+    (purse,) = purses_of(place, manifest)
+    assert 0 < purse.account().spent.tokens <= 3000
+    assert 0 < sum(len(session.requests) for session in sessions.values()) < 12
 
 
 @pytest.mark.parametrize(
