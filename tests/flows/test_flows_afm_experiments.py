@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -93,6 +97,34 @@ def test_a_frame_that_is_not_valid_fails_the_flow_and_restores_the_instrument(
     assert not after.engaged
     # Nobody holds it.
     acquire(store, "instruments/twin-cut", seconds=5).release()
+
+
+def test_kill_9_between_two_frames_then_the_same_command_scans_the_rest(
+    store: Store, tmp_path: Path, until: Callable[..., Any]
+) -> None:
+    folder, whole = ExperimentFolder(store, "killed"), ExperimentFolder(store, "whole")
+    for one in (folder, whole):
+        one.begin(ExperimentOrder.model_validate(ORDER))
+    with module.open_experiment(whole) as session:
+        while (order := session.next_order()) is not None:
+            session.scan(order)
+        undisturbed = session.finish()
+    command = [sys.executable, "-m", "tasks_lib.cli", "afm", "experiment", "--resume", "killed", "--store", store.url]
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    environ["MATASSAY_STATE"] = str(tmp_path / "state")
+    with subprocess.Popen(command, env=environ, cwd=tmp_path, stdout=subprocess.DEVNULL) as process:
+        until(lambda: len(folder.frames()) >= 1 or process.poll() is not None, 120, "the first frame")
+        process.kill()
+    kept = folder.frames()
+    assert process.returncode == -9
+    assert 1 <= len(kept) < 5
+    assert folder.read_report() is None
+    subprocess.run(command, env=environ, cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    report = folder.read_report()
+    assert report is not None
+    assert report.quantities == undisturbed.quantities
+    assert folder.frames()[: len(kept)] == kept
+    assert [one.order.name for one in folder.frames()] == [f"load-{number}" for number in range(1, 6)]
 
 
 def test_two_at_one_microscope_are_refused(store: Store, inline_server: str) -> None:

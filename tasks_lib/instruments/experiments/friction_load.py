@@ -20,7 +20,7 @@ from tasks_lib.instruments.analysis import (
 )
 from tasks_lib.instruments.experiments.geometry import mean_height
 from tasks_lib.instruments.experiments.procedure import ExperimentError, FrameOrder, Procedure, taken, use
-from tasks_lib.instruments.experiments.regression import Line, line_by_bands
+from tasks_lib.instruments.experiments.regression import Line, line_by_bands_or_pairs
 from tasks_lib.instruments.experiments.report import FrameUse, Quantity, Report, Series
 from tasks_lib.instruments.frame import Z_AXIS, Frame, Samples
 
@@ -30,8 +30,8 @@ _EDGE = 3.0
 _OTHER_EDGE = 4.0
 # Samples round an edge that are not counted as terrace either: the tip feels it a little before and after.
 _GUARD = 2
-# Lines of friction are independent where its noise outweighs the surface; with few bands their scatter is known badly,
-# and so are the weights that follow from it.
+# Where noise outweighs the surface, bands are independent, and few of them know badly their scatter and the weights
+# that follow from it. Where the surface is alike over some distance, as on recorded graphite, pairs of bands count.
 _BANDS = 16
 # An edge that runs along the lines may cover whole bands; so many have to be left.
 _LEAST_BANDS = 6
@@ -97,7 +97,7 @@ class FrictionAgainstLoad:
                 f"only {seen.sum()} of {_BANDS} bands have a terrace in all {len(points)} frames: scan a flatter"
                 " place, or turn the scan across the edge"
             )
-        line = line_by_bands([one.setpoint_v for one in points], bands[:, seen])
+        line = line_by_bands_or_pairs([one.setpoint_v for one in points], bands[:, seen], _LEAST_BANDS)
         remarks = []
         if line.points == 2:
             remarks.append("two setpoints: nothing checks that the line is straight")
