@@ -218,7 +218,7 @@ def test_ids_that_stand_twice_are_refused_with_both_places(side: int, new_stub: 
     files = [_many("eagle"), _many("eagle")]
     files[side] *= 2
     with pytest.raises(ConfigurationError, match=r"stands once in a file: \[1\]: id '00010000' stands at \[0\] too"):
-        _report(*(_file(*file) for file in files), new_stub())
+        _report(_file(*files[0]), _file(*files[1]), new_stub())
 
 
 @pytest.mark.parametrize("predicted", [[], [{**_task([]), "id": "00010000"}]])
