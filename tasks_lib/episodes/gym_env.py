@@ -275,7 +275,8 @@ def _call(number: int, entry: Any) -> ToolCall:
         raw = json.dumps(arguments, default=repr)
     except (ValueError, RecursionError):
         raw, problem = "", "the arguments are nested without end"
-    return ToolCall(str(number), str(name)[:100], raw, None if problem else dict(arguments or {}), problem)
+    named = name[:100] if isinstance(name, str) else ""
+    return ToolCall(str(number), named, raw, None if problem else dict(arguments or {}), problem)
 
 
 gymnasium.register(

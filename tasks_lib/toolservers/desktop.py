@@ -145,7 +145,7 @@ class DesktopFace:
             if isinstance(calls, str):
                 return _said(calls, error=True)
         else:
-            calls = [ToolCall("0", name, _raw(arguments), arguments)]
+            calls = [_tool_call(0, name, arguments)]
         stage = self._episode.stage
         self._view = self._episode.answer(reply_of("", calls, toolbox).text)
         if self._view is None:
@@ -179,13 +179,18 @@ def _several(arguments: Mapping[str, Any]) -> list[ToolCall] | str:
     for number, entry in enumerate(entries):
         name = entry.get("tool") if isinstance(entry, dict) else None
         given = entry.get("arguments", {}) if isinstance(entry, dict) else None
-        problem = "" if isinstance(name, str) and isinstance(given, dict) else "a call has a tool and its arguments"
-        calls.append(ToolCall(str(number), str(name)[:100], _raw(given), None if problem else given, problem))
+        calls.append(_tool_call(number, name, given))
     return calls
 
 
-def _raw(arguments: object) -> str:
-    return json.dumps(arguments, ensure_ascii=False)
+def _tool_call(number: int, name: object, arguments: object) -> ToolCall:
+    """Take a call as a client gave it; what is wrong with it is the client's to mend, and no fault of the machine."""
+    if not isinstance(name, str) or not isinstance(arguments, Mapping):
+        return ToolCall(str(number), "", "", None, "a call has a tool and its arguments")
+    try:
+        return ToolCall(str(number), name[:100], json.dumps(arguments, ensure_ascii=False), arguments)
+    except (RecursionError, ValueError):
+        return ToolCall(str(number), name[:100], "", None, "the arguments are nested too deeply")
 
 
 def _said(text: str, *, error: bool) -> CallToolResult:
