@@ -102,8 +102,19 @@ def load_settings() -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
-        msg = f"{path}: {key} = {first.get('input')!r}: {first['msg']}; see README, Settings"
+        rule = _known(first["loc"]) if first["type"] == "extra_forbidden" else first["msg"]
+        msg = f"{path}: {key} = {first.get('input')!r}: {rule}; see README, Settings"
         raise ConfigurationError(msg) from error
+
+
+def _known(place: tuple[int | str, ...]) -> str:
+    """Say which keys, or tables, there are where an unknown one stands."""
+    holder: object = Settings()
+    for part in place[:-1]:
+        holder = getattr(holder, str(part), None)
+    what = "table" if len(place) == 1 else "key"
+    names = sorted(type(holder).model_fields) if isinstance(holder, Record) else []
+    return f"there is no such {what}" + (f"; there are {', '.join(names)}" if names else "")
 
 
 def store_url(given: str | None, settings: Settings) -> str:

@@ -57,6 +57,9 @@ def test_the_option_wins_over_the_environment_over_the_file(monkeypatch: pytest.
     [
         ("[run]\nconcurency = 4\n", "run.concurency"),
         ("[run]\nconcurrency = 0\n", "run.concurrency = 0"),
+        ("[run]\nconcurency = 4\n", "no such key; there are budget_tokens, budget_usd, cache, concurrency, hints"),
+        ("[agent]\nreplys = 'tools'\n", "help, "),
+        ("[modles.x]\na = 1\n", "no such table; there are agent, databases, machine, models, run, serve, store"),
         ("[machine]\nwidth = 3\n", "machine.width = 3"),
         ("[what]\nx = 1\n", "what"),
         ("[run\n", "is no TOML"),
