@@ -95,9 +95,9 @@ def score(
         files = [read_trajectories(path) for path in predictions]
         names = names_of(predictions)
         cache = EmbeddingCache(state_folder() / "embeddings.sqlite") if cached else None
-        reports: Sequence[AlignmentReport | StrictReport]
+        reports: list[AlignmentReport | StrictReport]
         if mode is Mode.STRICT:
-            reports = score_strictly(
+            strict = score_strictly(
                 read_trajectories(references),
                 files,
                 find_encoder(encoder),
@@ -107,13 +107,17 @@ def score(
                 workspaces=workspaces or (),
                 seed=seed,
             )
+            reports = [*strict]
         else:
             strong, weak = (
                 (TAU_STRONG if tau_strong is None else tau_strong),
                 (TAU_WEAK if tau_weak is None else tau_weak),
             )
             rules = Rules(tau_strong=strong, tau_weak=weak, budget=budget)
-            reports = score_files(read_trajectories(references), files, find_encoder(encoder), cache=cache, rules=rules)
+            published = score_files(
+                read_trajectories(references), files, find_encoder(encoder), cache=cache, rules=rules
+            )
+            reports = [*published]
         if folder:
             for place, report in enumerate(reports):
                 _write_any(report, folder / names[place])
