@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ from tasks_lib.records.identifiers import Slug
 from tasks_lib.taskdefs._yaml import YamlProblem, read_yaml
 from tasks_lib.taskdefs.findings import Finding, TaskFileError, shown
 from tasks_lib.taskdefs.taskset import BENCHMARKS, TaskSet, find_root
+
+MOST_NAMES_SAID = 20
+"""A message names all that there are up to this number."""
 
 
 class Select(Record):
@@ -99,7 +103,7 @@ def choose(tasks: TaskSet, select: Select, *, what: str = "the selection") -> Ta
     ):
         for name in wanted:
             if name not in there:
-                msg = f"{what} names {field} {name!r}, which is not there: use one of {', '.join(sorted(there))}"
+                msg = f"{what} names {field} {name!r}, which is not there: {_instead(name, sorted(there))}"
                 raise ConfigurationError(msg)
     chosen = tasks.only(select.takes)
     if not chosen.tasks and not chosen.problems:
@@ -153,3 +157,11 @@ def load_benchmark(name: str, root: str | Path | None = None) -> Benchmark:
 def _value(detail: Any) -> str:
     where = ".".join(str(part) for part in detail["loc"]) or "the document"
     return f"{where} is {'missing' if detail['type'] == 'missing' else shown(detail['input'])}"
+
+
+def _instead(name: str, there: list[str]) -> str:
+    """Say what there is: all of a few names, of many those that are alike."""
+    if len(there) <= MOST_NAMES_SAID:
+        return f"use one of {', '.join(there)}"
+    alike = difflib.get_close_matches(name, there, n=3)
+    return f"the most alike are {', '.join(alike)}" if alike else "`matassay tasks list` has all"

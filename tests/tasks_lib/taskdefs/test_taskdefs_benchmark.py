@@ -97,6 +97,19 @@ def test_a_choice_of_nothing_is_refused(root, select, said):
 
 
 @pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("c1s-two-component", "the most alike are c1s-two-components"),
+        ("qqqqqqqqqqqq", "`matassay tasks list` has all"),
+    ],
+)
+def test_a_wrong_name_among_many_tasks_is_answered_with_the_few_that_are_alike(name, said):
+    with pytest.raises(ConfigurationError, match=said) as caught:
+        choose(load_all(find_root()), Select(tasks=(name,)))
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize(
     ("suites", "domains", "tasks", "said"),
     [
         ((), (), ("open/mixed/cell-to-plot",), r"'open/mixed/cell-to-plot' in tasks .* id alone, 'cell-to-plot'"),
