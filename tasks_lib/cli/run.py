@@ -292,4 +292,5 @@ def _remark(summary: RunSummary, order: RunOrder) -> None:
     if VoidReason.NO_DESKTOP in reasons:
         say("desktop tasks were left out: run `matassay doctor --fix` as root, or give an administrator its command")
     if summary.void:
-        say(f"redo them with: matassay retry {summary.run_id} --store {order.store_url}")
+        budget = " and a larger budget, as said above" if VoidReason.BUDGET in reasons else ""
+        say(f"redo them with: matassay retry {summary.run_id} --store {order.store_url}{budget}")

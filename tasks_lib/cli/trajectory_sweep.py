@@ -10,7 +10,12 @@ import typer
 from tasks_lib.cli.console import explained, out, print_json
 from tasks_lib.cli.options import JsonOption
 from tasks_lib.evaluation.alignment import DEFAULT_ENCODER, EmbeddingCache, find_encoder
-from tasks_lib.evaluation.alignment.threshold import ThresholdSweep, read_labelled_pairs, sweep_threshold
+from tasks_lib.evaluation.alignment.threshold import (
+    ThresholdSweep,
+    check_pairs,
+    read_labelled_pairs,
+    sweep_threshold,
+)
 from tasks_lib.reporting import scrub
 from tasks_lib.reporting.alignment_charts import sweep_chart
 from tasks_lib.store import state_folder
@@ -40,6 +45,7 @@ def sweep(
     with explained():
         cache = EmbeddingCache(state_folder() / "embeddings.sqlite") if cached else None
         labelled = read_labelled_pairs(pairs)
+        check_pairs(labelled)  # before the encoder is looked for, which may have to be installed first
         found = sweep_threshold(labelled, find_encoder(encoder), cache=cache, resamples=resamples, seed=seed)
         if folder:
             folder.mkdir(parents=True, exist_ok=True)

@@ -215,7 +215,7 @@ class SharedPurse:
         )  # fmt: skip
         text = f"{account.name} may spend {limit} at models, and {spent_text(account.spent)} are spent"
         if most is not None:
-            text += f"; the next call may cost up to {most.usd:.4f} US dollars and {most.tokens} tokens"
+            text += f"; the next call may cost up to {_amount(most.usd, most.tokens)}"
         return f"{text}: {self._remedy}" if self._remedy else text
 
     def _read(self) -> tuple[bytes | None, Purse]:
@@ -257,10 +257,15 @@ class SharedPurse:
 
 def spent_text(spent: Spending) -> str:
     """Return a spending as words."""
-    text = f"{spent.usd:.4f} US dollars and {spent.tokens} tokens in {spent.calls} calls"
+    text = f"{_amount(spent.usd, spent.tokens)} in {spent.calls} calls"
     if not spent.estimated:
         return text
     return f"{text} ({spent.estimated} of them by an upper estimate, the endpoint did not tell their usage)"
+
+
+def _amount(usd: float, tokens: int) -> str:
+    # Models without prices cost tokens alone.
+    return f"{usd:.4f} US dollars and {tokens} tokens" if usd else f"{tokens} tokens"
 
 
 def _fits(limit: SpendingLimit, spent: Spending, held: Price, most: Price) -> bool:

@@ -103,6 +103,23 @@ def read_labelled_pairs(path: Path) -> tuple[LabelledPair, ...]:
         raise ConfigurationError(msg) from error
 
 
+def check_pairs(pairs: Sequence[LabelledPair]) -> None:
+    """Refuse pairs that tell no threshold, before anything is encoded for them.
+
+    Raises
+    ------
+    ConfigurationError
+        If they are too few or too many, or all labelled alike.
+    """
+    if not 2 <= len(pairs) <= _MOST_PAIRS:
+        msg = f"a sweep takes 2 to {_MOST_PAIRS} labelled pairs, got {len(pairs)}: label more, or take a part"
+        raise ConfigurationError(msg)
+    if len({pair.same for pair in pairs}) == 1:
+        said = "same" if pairs[0].same else "not the same"
+        msg = f"all {len(pairs)} pairs are labelled {said}, which tells no threshold: label pairs of both kinds"
+        raise ConfigurationError(msg)
+
+
 def sweep_threshold(
     pairs: Sequence[LabelledPair],
     encoder: Encoder,
@@ -137,15 +154,9 @@ def sweep_threshold(
     ConfigurationError
         If pairs are too few or too many, all alike, or the number of resamples is out of range.
     """
-    if not 2 <= len(pairs) <= _MOST_PAIRS:
-        msg = f"a sweep takes 2 to {_MOST_PAIRS} labelled pairs, got {len(pairs)}: label more, or take a part"
-        raise ConfigurationError(msg)
+    check_pairs(pairs)
     if not 1 <= resamples <= _MOST_RESAMPLES:
         msg = f"a bootstrap has 1 to {_MOST_RESAMPLES} resamples, got {resamples}: give another number"
-        raise ConfigurationError(msg)
-    if len({pair.same for pair in pairs}) == 1:
-        said = "same" if pairs[0].same else "not the same"
-        msg = f"all {len(pairs)} pairs are labelled {said}, which tells no threshold: label pairs of both kinds"
         raise ConfigurationError(msg)
     texts = [(canonical_text(pair.reference), canonical_text(pair.prediction)) for pair in pairs]
     embedding = embed((text for both in texts for text in both), encoder, cache)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tasks_lib.agents import CALLS, parse_reply
@@ -215,12 +215,15 @@ def test_any_calls_are_done_as_they_were_meant_or_not_at_all(calls, said, modali
 
 
 @given(st.text(max_size=200))
+@example("0\r")
+@example("0\r\n")
 def test_any_text_that_is_typed_or_run_comes_through(text):
     _, parsed = read([call("keyboard_write", text=text)])
     assert [action.arguments["text"] for action in parsed.actions] == [text]
     _, parsed = read([call("run_script", script=text)], CODE, Modality.CODE)
     if parsed.script is not None:
-        wanted = text.replace("\r\n", "\n")
-        assert parsed.script.text == (wanted if wanted.endswith("\n") else wanted + "\n")
+        # A script ends with a line end, and its line ends are plain.
+        whole = text if text.endswith("\n") else text + "\n"
+        assert parsed.script.text == whole.replace("\r\n", "\n")
     else:
         assert not text.strip()

@@ -68,12 +68,12 @@ def test_what_cost_nothing_is_put_back(store):
         (
             {"usd": 1.0},
             Price(1.01, 5),
-            r"run 'r1' may spend 1 US dollars at models, and 0\.0000 US dollars and 0 tokens",
+            r"run 'r1' may spend 1 US dollars at models, and 0 tokens in 0 calls",
         ),
         (
             {"tokens": 10},
             Price(0.0, 11),
-            r"may spend 10 tokens .* the next call may cost up to 0\.0000 .* and 11 tokens",
+            r"may spend 10 tokens .* the next call may cost up to 11 tokens",
         ),
         ({"usd": 1, "tokens": 10}, Price(0.5, 11), r"may spend 1 US dollars and 10 tokens .*: do this"),
     ],
