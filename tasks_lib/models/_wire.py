@@ -131,12 +131,27 @@ class Wire:
         timeout = httpx.Timeout(limit, connect=min(limit, _CONNECT_SECONDS), read=stall)
         with self._open().stream("POST", self.url, content=content, headers=self._headers, timeout=timeout) as response:
             seen.status = response.status_code
-            ended = threading.Event()
-            chunks = _chunks(response, abandoned, ended)
-            kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-            if response.is_success and kind == "text/event-stream":
-                return self._read_events(chunks, stall, seen, ended, deliver)
-            raw = b"".join(chunks)
+            try:
+                return self._read(response, stall, seen, abandoned, deliver)
+            except (BrokenReplyError, httpx.DecodingError, TryFailedError):
+                # Its length may have been wrong too: what is left of it would be read as the next call's reply.
+                response.extensions["network_stream"].close()
+                raise
+
+    def _read(
+        self,
+        response: httpx.Response,
+        stall: float,
+        seen: Seen,
+        abandoned: threading.Event,
+        deliver: Callable[[ChatReply], None],
+    ) -> ChatReply:
+        ended = threading.Event()
+        chunks = _chunks(response, abandoned, ended)
+        kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        if response.is_success and kind == "text/event-stream":
+            return self._read_events(chunks, stall, seen, ended, deliver)
+        raw = b"".join(chunks)
         if not response.is_success:
             seen.reply = raw.decode("utf-8", "replace")
             raise failed_status(response, raw)

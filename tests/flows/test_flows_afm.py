@@ -93,7 +93,9 @@ def test_a_tuning_is_one_flow_with_a_task_for_each_scan_and_a_live_page(
         answer.raise_for_status()
         return answer.json()
 
-    (run,) = post("/flow_runs/filter", flow_runs={"name": {"any_": ["whole"]}})
+    (run,) = post(
+        "/flow_runs/filter", flows={"name": {"any_": ["afm-pid-tuning"]}}, flow_runs={"name": {"any_": ["whole"]}}
+    )
 
     def tasks() -> list[str]:
         found = post("/task_runs/filter", task_runs={"flow_run_id": {"any_": [run["id"]]}})

@@ -52,7 +52,9 @@ def test_an_experiment_is_one_flow_with_a_task_for_each_frame_and_a_page(
         answer.raise_for_status()
         return answer.json()
 
-    (run,) = post("/flow_runs/filter", flow_runs={"name": {"any_": ["sweep"]}})
+    (run,) = post(
+        "/flow_runs/filter", flows={"name": {"any_": ["afm-experiment"]}}, flow_runs={"name": {"any_": ["sweep"]}}
+    )
 
     def tasks() -> list[str]:
         found = post("/task_runs/filter", task_runs={"flow_run_id": {"any_": [run["id"]]}})

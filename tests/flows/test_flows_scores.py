@@ -87,7 +87,12 @@ def test_each_file_is_a_task_and_the_page_shows_all(
         (wanted,) = score_files(references, [predictions], Digests())
         assert folder.read_report(file, "compat") == wanted
 
-    (run,) = _post(inline_server, "/flow_runs/filter", flow_runs={"name": {"any_": ["whole"]}})
+    (run,) = _post(
+        inline_server,
+        "/flow_runs/filter",
+        flows={"name": {"any_": ["score-trajectories"]}},
+        flow_runs={"name": {"any_": ["whole"]}},
+    )
 
     def tasks() -> list[str]:
         found = _post(inline_server, "/task_runs/filter", task_runs={"flow_run_id": {"any_": [run["id"]]}})
