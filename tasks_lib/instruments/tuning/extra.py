@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 from tasks_lib.records.errors import ConfigurationError
+from tasks_lib.records.extras import install_command
 
 _PACKAGES = ("deap", "matplotlib", "numba", "optuna", "sklearn")
 
@@ -23,5 +24,5 @@ def require_packages(*names: str) -> None:
         Naming them, and what installs them.
     """
     if missing := [name for name in missing_packages() if not names or name in names]:
-        msg = f"the microscope needs {', '.join(missing)}: install the extra, `pip install 'matassay[afm]'`"
+        msg = f"the microscope needs {', '.join(missing)}: install the extra: {install_command('afm')}"
         raise ConfigurationError(msg)

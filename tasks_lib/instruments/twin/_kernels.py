@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks_lib.instruments.twin.errors import TwinError
+from tasks_lib.records.extras import install_command
 
 try:
     import numba
 except ImportError as error:
-    raise TwinError("the digital twin needs numba: install the extra, `pip install 'matassay[afm]'`") from error
+    raise TwinError(f"the digital twin needs numba: install the extra: {install_command('afm')}") from error
 
 _log = logging.getLogger(__name__)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 
 from tasks_lib.records.errors import ConfigurationError
+from tasks_lib.records.extras import install_command
 
 
 def need() -> None:
@@ -21,7 +22,7 @@ def need() -> None:
     if importlib.util.find_spec("inspect_ai") is None:
         msg = (
             "logs of Inspect AI are written and read by its own package, which is not installed: "
-            "pip install 'matassay[inspect]', best into an environment of its own"
+            f"{install_command('inspect')}, best in an environment of its own"
         )
         raise ConfigurationError(msg)
 
