@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from pathlib import Path
 from typing import Any
 
 from prefect import flow
@@ -14,11 +15,22 @@ from flows.artifacts import ProgressBar, publish_run
 from flows.dispatch import play_deployed, play_inline
 from flows.orders import Order
 from flows.summaries import conclude_alone
-from tasks_lib.episodes import EPISODES_AT_ONCE, build_environments, outcome_of, read_manifest
-from tasks_lib.records import EpisodeSpec, RunManifest, RunSummary, VoidRecord
-from tasks_lib.store import RunFolder, Store
+from tasks_lib.episodes import (
+    EPISODES_AT_ONCE,
+    UnfitModelError,
+    build_environments,
+    check_models,
+    outcome_of,
+    read_manifest,
+    without_verdict,
+)
+from tasks_lib.records import EpisodeSpec, RunSummary, VoidRecord
+from tasks_lib.store import Store
 
 _LOG = logging.getLogger(__name__)
+
+# The state of a run that was not started: its summary, if there is one, is of an earlier time.
+REFUSED = "Refused"
 
 
 # Not persisted: a retry must run the body again, also of a run that was completed.
@@ -31,6 +43,7 @@ async def benchmark(
     concurrency: int = EPISODES_AT_ONCE,
     executor: str = "deployments",
     episodes: list[str] | None = None,
+    model_check: bool = True,
 ) -> State[Any]:
     """Play every episode of a run that has no verdict, aggregate, report.
 
@@ -50,20 +63,37 @@ async def benchmark(
         Episodes as subflows of this process, or as flow runs of their deployments.
     episodes : list of str, optional
         Only these.
+    model_check : bool
+        Whether the models are tried first. Where one cannot do what its tasks need, nothing is played and the flow run
+        ends `Refused`.
     """
     order = Order.of_flow(
         store_url=store_url, run_id=run_id, taskdefs=taskdefs, models_file=models_file, concurrency=concurrency,
-        executor=executor, episodes=episodes,
+        executor=executor, episodes=episodes, model_check=model_check,
     )  # fmt: skip
-    return ending(await play_run(order))
+    try:
+        return ending(await play_run(order))
+    except UnfitModelError as error:
+        return Failed(name=REFUSED, message=str(error))
 
 
 async def play_run(order: Order) -> RunSummary:
-    """Play, aggregate and publish a run in the present flow run."""
+    """Play, aggregate and publish a run in the present flow run.
+
+    Raises
+    ------
+    UnfitModelError
+        If the models are tried and one cannot do what its tasks need.
+    """
     store = Store.open(order.store_url)
     manifest = await asyncio.to_thread(read_manifest, store, order.run_id)
     await asyncio.to_thread(build_environments, manifest, order.taskdefs_root, _LOG.warning)
-    todo, done = await asyncio.to_thread(_divide, store, order, manifest)
+    unjudged = await asyncio.to_thread(without_verdict, store, manifest)
+    todo = [spec for spec in unjudged if not order.episodes or spec.id in order.episodes]
+    if order.model_check:
+        models_file = Path(order.models_file) if order.models_file else None
+        await asyncio.to_thread(check_models, manifest, todo, order.taskdefs_root, models_file)
+    done = len(manifest.episodes) - len(unjudged)
     progress = ProgressBar(order.run_id, len(todo) + done)
     await progress.start(done)
 
@@ -84,19 +114,6 @@ async def play_run(order: Order) -> RunSummary:
 def _unwritten(store: Store, run_id: str, spec: EpisodeSpec) -> bool:
     """Whether the store holds nothing of what an episode came to: a full disk."""
     return outcome_of(store, run_id, spec.id) is None
-
-
-def _divide(store: Store, order: Order, manifest: RunManifest) -> tuple[list[EpisodeSpec], int]:
-    """Return the episodes to play, and how many have a verdict; the store says so, no flow run's state."""
-    folder = RunFolder(store, order.run_id)
-    todo, done = [], 0
-    for spec in manifest.episodes:
-        place = folder.episode(spec.id)
-        if any(store.exists(place.attempt(number).verdict) for number in place.attempts()):
-            done += 1
-        elif not order.episodes or spec.id in order.episodes:
-            todo.append(spec)
-    return todo, done
 
 
 def ending(summary: RunSummary) -> State[Any]:

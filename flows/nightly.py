@@ -19,7 +19,7 @@ from prefect.runtime import deployment, flow_run
 from prefect.states import Completed, Failed
 
 from flows.artifacts import key
-from flows.benchmark import benchmark
+from flows.benchmark import REFUSED, benchmark
 from flows.comparison import compare, last_comparable
 from flows.nights import night_of, run_id_of, to_play, zone
 from flows.prove import prove
@@ -29,7 +29,6 @@ from tasks_lib.episodes import (
     NightBudget,
     Sample,
     Selection,
-    check_models,
     check_prices,
     draw,
     manifest_for,
@@ -103,13 +102,13 @@ async def nightly(
         manifest = await asyncio.to_thread(
             _plan, store, root, benchmark_name, model, models_file, settings, night, budget
         )
-        if refused := await asyncio.to_thread(_refused, manifest, root, models_file):
-            lines.append(f"- `{manifest.run_id}`: {refused}")
-            bad.append(manifest.run_id)
-            continue
+        # A model that is refused is no reason to leave out the others; a retry of the night tries it again.
         state = await benchmark(run_id=manifest.run_id, **common, return_state=True)
-        change = await asyncio.to_thread(_change, store, manifest, await state.aresult(raise_on_failure=False))
-        lines.append(f"- `{manifest.run_id}`: {state.message}; {change}")
+        line = f"- `{manifest.run_id}`: {' '.join((state.message or '').split())}"
+        if state.name != REFUSED:
+            summary = await state.aresult(raise_on_failure=False)
+            line += f"; {await asyncio.to_thread(_change, store, manifest, summary)}"
+        lines.append(line)
         bad += [] if state.is_completed() else [manifest.run_id]
     await acreate_markdown_artifact("\n".join(lines) + "\n", key=key("nightly", benchmark_name), description=str(night))
     return Failed(message=f"night {night}: {', '.join(bad)} not whole") if bad else Completed(message=f"night {night}")
@@ -176,18 +175,6 @@ def _plan(
         cache=settings.run.cache,
     )
     return open_run(store, manifest_for(choice, root, run_id=run_id_of(night, name, model), command=()))
-
-
-def _refused(manifest: RunManifest, root: Path, models_file: str | None) -> str:
-    """Say why a run is not started: its model cannot do what the tasks need; empty where it can.
-
-    The other models of the night play all the same, and a retry of the night tries this one again.
-    """
-    try:
-        check_models(manifest, root, Path(models_file) if models_file else None)
-    except ConfigurationError as error:
-        return " ".join(str(error).split())
-    return ""
 
 
 def _proofs(store: Store, root: Path, sample: int, seed: int, settings: Settings, night: date) -> RunManifest:

@@ -23,6 +23,7 @@ class Order(BaseModel):
     concurrency: int = Field(default=EPISODES_AT_ONCE, ge=1, le=64)
     executor: Literal["inline", "deployments"] = "deployments"
     episodes: tuple[str, ...] = ()
+    model_check: bool = True
 
     @classmethod
     def of(cls, order: RunOrder) -> Order:
@@ -35,6 +36,7 @@ class Order(BaseModel):
             concurrency=order.concurrency,
             executor=order.executor,
             episodes=order.episodes,
+            model_check=order.model_check,
         )
 
     @classmethod

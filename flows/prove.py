@@ -27,11 +27,12 @@ async def prove(
     concurrency: int = EPISODES_AT_ONCE,
     executor: str = "deployments",
     episodes: list[str] | None = None,
+    model_check: bool = True,
 ) -> State[Any]:
     """Play a manifest of proofs and check what each has to show; the parameters are those of `benchmark`."""
     order = Order.of_flow(
         store_url=store_url, run_id=run_id, taskdefs=taskdefs, models_file=models_file, concurrency=concurrency,
-        executor=executor, episodes=episodes,
+        executor=executor, episodes=episodes, model_check=model_check,
     )  # fmt: skip
     summary = await play_run(order)
     store = Store.open(order.store_url)

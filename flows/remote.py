@@ -11,6 +11,7 @@ from prefect.deployments import arun_deployment
 from prefect.exceptions import ObjectNotFound
 from prefect.states import AwaitingRetry
 
+from flows.benchmark import REFUSED
 from flows.orders import Order
 from tasks_lib.episodes import Event, Listener, RunOrder, outcome_of, read_manifest
 from tasks_lib.records import Outcome, RunSummary, Verdict, VoidRecord, now
@@ -38,6 +39,8 @@ async def play_remotely(order: RunOrder, listener: Listener | None) -> RunSummar
             if run.state is not None and run.state.is_final():
                 break
             await asyncio.sleep(_POLL)
+    if run.state.name == REFUSED:
+        raise ConfigurationError(run.state.message)
     path = RunFolder(store, order.run_id).summary
     if not store.exists(path):
         msg = f"flow run {run.name} ended {run.state.name}: {run.state.message}; retry it in Prefect's UI"

@@ -15,7 +15,7 @@ from tasks_lib.cli.console import Exit, explained, out, print_json
 from tasks_lib.cli.options import JsonOption
 from tasks_lib.cli.settings import load_settings, settings_file
 from tasks_lib.models import ModelSettings, load_models
-from tasks_lib.models.capabilities import Capability, Finding, claimed, examine
+from tasks_lib.models.capabilities import Finding, claimed, examine
 from tasks_lib.records import Usage
 from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.reporting import scrub
@@ -62,7 +62,7 @@ def check_models(
         rows = [
             _Row(name, finding, finding.capability in claimed(model, tools=tools))
             for name, model in models.items()
-            for finding in _examined(name, model)
+            for finding in examine(name, model)
         ]
     if json:
         print_json([row.plain() for row in rows])
@@ -107,14 +107,6 @@ def _chosen(names: list[str], models: dict[str, ModelSettings]) -> dict[str, Mod
         msg = "no table [models.NAME] in matassay.toml: docs/models.md has one for every provider"
         raise ConfigurationError(msg)
     return {name: models[name] for name in dict.fromkeys(names)} if names else models
-
-
-def _examined(name: str, model: ModelSettings) -> tuple[Finding, ...]:
-    try:
-        return examine(name, model)
-    except ConfigurationError as error:
-        # A key that is not set is this model's fault alone: the others are tried all the same.
-        return (Finding(Capability.TEXT, False, str(error)),)
 
 
 def _table(rows: list[_Row]) -> Table:

@@ -42,6 +42,7 @@ from tasks_lib.episodes import (
     open_run,
     raise_budgets,
     read_manifest,
+    without_verdict,
 )
 from tasks_lib.models.purse import spent_text
 from tasks_lib.records import RunManifest, RunSummary, SpendingLimit, VoidReason
@@ -54,6 +55,10 @@ UsdOption = Annotated[
 ]
 TokensOption = Annotated[
     int | None, typer.Option("--budget-tokens", metavar="N", min=1, help="Tokens that the run may spend at models.")
+]
+
+ModelCheckOption = Annotated[
+    bool, typer.Option("--model-check/--no-model-check", help="Whether models are tried before the first episode.")
 ]
 
 
@@ -101,9 +106,7 @@ def run(
         list[str] | None,
         typer.Option("--agent-setting", metavar="KEY=VALUE", help="How models are asked; may be repeated."),
     ] = None,
-    model_check: Annotated[
-        bool, typer.Option("--model-check/--no-model-check", help="Whether models are tried before the first episode.")
-    ] = True,
+    model_check: ModelCheckOption = True,
     taskdefs: TaskdefsOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -146,11 +149,13 @@ def run(
         where = _executor(executor)
         if resume and place.exists(RunFolder(place, resume).manifest) and choice.is_open:
             manifest = read_manifest(place, resume)
-            _check(manifest, root, where, wanted=model_check)
+            if model_check and where == "inline":
+                check_models(manifest, without_verdict(place, manifest), root, choice.models_file)
         else:
             planned = manifest_for(choice, root, run_id=resume, command=_command())
-            _check(planned, root, where, wanted=model_check)
             if where == "inline":
+                if model_check:
+                    check_models(planned, planned.episodes, root, choice.models_file)
                 load_engine().warm_up()
             manifest = open_run(place, planned)
         check_hints(manifest, hints)
@@ -168,6 +173,8 @@ def run(
             models_file=choice.models_file,
             concurrency=concurrency or settings.run.concurrency,
             executor=where,
+            # Deployments ask the models from elsewhere: keys and networks there are not those here.
+            model_check=model_check and where != "inline",
         )
     _play(order, manifest, place, json)
 
@@ -185,6 +192,7 @@ def retry(
         int | None,
         typer.Option("--night-tokens", metavar="N", min=1, help="Tokens that the runs of its night may spend."),
     ] = None,
+    model_check: ModelCheckOption = True,
     taskdefs: TaskdefsOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -205,6 +213,9 @@ def retry(
         if episode is not None and episode not in known:
             say(f"matassay: run {run_id} has no episode {episode!r}; it has {len(known)}, such as {min(known)}")
             raise typer.Exit(Exit.WRONG_USE)
+        todo = [spec for spec in without_verdict(place, manifest) if episode in (None, spec.id)]
+        if model_check:
+            check_models(manifest, todo, root, settings_file())
         own, night = _limit(budget_usd, budget_tokens), _limit(night_usd, night_tokens)
         if own or night:
             raise_budgets(place, manifest, settings_file(), run=own, night=night)
@@ -224,12 +235,6 @@ def _limit(usd: float | None, tokens: int | None) -> SpendingLimit:
         msg = f"a budget in US dollars is a number above 0, got {usd:g}: leave it out for no limit"
         raise ConfigurationError(msg)
     return SpendingLimit(usd=usd, tokens=tokens)
-
-
-def _check(manifest: RunManifest, taskdefs: Path, executor: Executor, *, wanted: bool) -> None:
-    """Try the models, unless they are asked from elsewhere: keys and networks there are not those here."""
-    if wanted and executor == "inline":
-        check_models(manifest, taskdefs, settings_file())
 
 
 def _executor(name: str) -> Executor:

@@ -3,7 +3,7 @@
 from tasks_lib.episodes.asking import model_for
 from tasks_lib.episodes.attempts import Attempt, begin, check_room, least_free_bytes, write_void
 from tasks_lib.episodes.budgets import NightBudget, accounts_of, check_prices, raise_budgets, raise_night
-from tasks_lib.episodes.conclusion import conclude, outcome_of
+from tasks_lib.episodes.conclusion import conclude, outcome_of, without_verdict
 from tasks_lib.episodes.database_plan import check_databases, read_faults
 from tasks_lib.episodes.decoding import check_decoding
 from tasks_lib.episodes.driver import EpisodeVoidError, Phases, drive, plain_phases, run_episode
@@ -14,7 +14,7 @@ from tasks_lib.episodes.gallery import Unseen, end_states
 from tasks_lib.episodes.grading import evaluate, hand_over, judged
 from tasks_lib.episodes.live import act, collect, initialise, provision
 from tasks_lib.episodes.live_databases import live_settings
-from tasks_lib.episodes.model_checks import check_models
+from tasks_lib.episodes.model_checks import UnfitModelError, check_models
 from tasks_lib.episodes.needs import build_environments, needs_of
 from tasks_lib.episodes.plan import Player, episodes_for, make_manifest, open_run, unreadable_episodes
 from tasks_lib.episodes.progress import Event, EventKind, Listener, listening, tell
@@ -64,6 +64,7 @@ __all__ = [
     "Sample",
     "Selection",
     "ServeOrder",
+    "UnfitModelError",
     "Unseen",
     "accounts_of",
     "act",
@@ -122,6 +123,7 @@ __all__ = [
     "tell",
     "unproved",
     "unreadable_episodes",
+    "without_verdict",
     "write_summary",
     "write_void",
 ]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from tasks_lib.episodes.stored import find_outcome, newest_first
 from tasks_lib.episodes.summary import summarise, write_summary
-from tasks_lib.records import RunSummary, Verdict, VoidRecord
+from tasks_lib.records import EpisodeSpec, RunManifest, RunSummary, Verdict, VoidRecord
 from tasks_lib.records.errors import StoreError
 from tasks_lib.reporting import write_report
-from tasks_lib.store import RunFolder, Store
+from tasks_lib.store import EpisodeFolder, RunFolder, Store
 from tasks_lib.taskdefs import load_all
 
 
@@ -40,6 +40,16 @@ def conclude(store: Store, run_id: str, taskdefs: Path, voids: Mapping[str, Void
         if not voids:
             raise
     return summary
+
+
+def without_verdict(store: Store, manifest: RunManifest) -> list[EpisodeSpec]:
+    """Return the episodes of a run that are still to be played, in the manifest's order; the store alone says so."""
+    folder = RunFolder(store, manifest.run_id)
+    return [spec for spec in manifest.episodes if not _has_verdict(store, folder.episode(spec.id))]
+
+
+def _has_verdict(store: Store, place: EpisodeFolder) -> bool:
+    return any(store.exists(place.attempt(number).verdict) for number in place.attempts())
 
 
 def outcome_of(store: Store, run_id: str, episode_id: str) -> Verdict | VoidRecord | None:

@@ -56,6 +56,8 @@ class RunOrder:
         In this process, or as deployments of a Prefect server that `matassay serve` started.
     episodes : tuple of str
         Only these episodes; empty: all that are not done.
+    model_check : bool
+        Whether the engine tries the models first, where their keys are; a run that fails it is refused.
     """
 
     store_url: str
@@ -65,6 +67,7 @@ class RunOrder:
     models_file: Path | None = None
     executor: Executor = "inline"
     episodes: tuple[str, ...] = ()
+    model_check: bool = False
 
 
 @dataclass(frozen=True)

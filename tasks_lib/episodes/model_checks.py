@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tasks_lib.agents import MODEL_AGENTS
 from tasks_lib.agents.settings import SETTING, AgentSettings, agent_settings
 from tasks_lib.models import ModelSettings, load_models
 from tasks_lib.models.capabilities import Capability, Finding, claimed, examine
-from tasks_lib.records import Modality, RunManifest
+from tasks_lib.records import EpisodeSpec, Modality, RunManifest
 from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.taskdefs import load_all
+
+
+class UnfitModelError(ConfigurationError):
+    """A model cannot do what the tasks of a run need of it."""
+
 
 Examine = Callable[[str, ModelSettings, frozenset[Capability]], tuple[Finding, ...]]
 
 
 def model_needs(
-    manifest: RunManifest, taskdefs: Path, models: Mapping[str, ModelSettings]
+    manifest: RunManifest, episodes: Sequence[EpisodeSpec], taskdefs: Path, models: Mapping[str, ModelSettings]
 ) -> dict[str, frozenset[Capability]]:
-    """Return what each model of a run has to be able to do.
+    """Return what each model has to be able to do for some episodes of a run.
 
     Text always; pictures where one of its stages has a desktop, unless the model's settings say that it takes none;
     tool calls where the run's agents answer with them. Agents without a model need nothing.
@@ -27,6 +32,8 @@ def model_needs(
     Parameters
     ----------
     manifest : RunManifest
+    episodes : sequence of EpisodeSpec
+        Those that are still to be played.
     taskdefs : Path
         Root of the task definitions; read only for tasks of several stages.
     models : mapping of str to ModelSettings
@@ -38,7 +45,7 @@ def model_needs(
     """
     table = manifest.settings.get(SETTING)
     settings = agent_settings(table) if isinstance(table, Mapping) else AgentSettings()
-    played = [(spec.model, spec) for spec in manifest.episodes if spec.agent in MODEL_AGENTS and spec.model]
+    played = [(spec.model, spec) for spec in episodes if spec.agent in MODEL_AGENTS and spec.model]
     mixed = {spec.task_id for _, spec in played if spec.modality is Modality.MIXED}
     shown = {loaded.id for loaded in load_all(taskdefs).tasks if loaded.task.needs_desktop} & mixed if mixed else set()
     needs: dict[str, frozenset[Capability]] = {}
@@ -55,13 +62,20 @@ def model_needs(
 
 
 def check_models(
-    manifest: RunManifest, taskdefs: Path, models_file: Path | None, *, ask: Examine = examine
+    manifest: RunManifest,
+    episodes: Sequence[EpisodeSpec],
+    taskdefs: Path,
+    models_file: Path | None,
+    *,
+    ask: Examine = examine,
 ) -> dict[str, tuple[Finding, ...]]:
     """Refuse a run whose models cannot do what its tasks need.
 
     Parameters
     ----------
     manifest : RunManifest
+    episodes : sequence of EpisodeSpec
+        Those that are still to be played.
     taskdefs : Path
         Root of the task definitions.
     models_file : Path or None
@@ -76,13 +90,15 @@ def check_models(
 
     Raises
     ------
+    UnfitModelError
+        If a capability fails or a key is not set; the message names each model, capability and reason.
     ConfigurationError
-        If a capability fails, or a key is not set; the message names each model, capability and reason.
+        If a model has no settings.
     """
     models = load_models(models_file)
     found = {
         name: ask(name, models[name], wanted)
-        for name, wanted in sorted(model_needs(manifest, taskdefs, models).items())
+        for name, wanted in sorted(model_needs(manifest, episodes, taskdefs, models).items())
     }
     wrong = [
         f"model {name!r}, {finding.capability}: {finding.said}"
@@ -93,5 +109,5 @@ def check_models(
     if wrong:
         advice = "mend this, leave out the tasks that need it, or start all the same with --no-model-check"
         msg = "the run was not started, a model cannot do what its tasks need:\n" + "\n".join(wrong) + f"\n{advice}"
-        raise ConfigurationError(msg)
+        raise UnfitModelError(msg)
     return found

@@ -18,7 +18,7 @@ from tasks_lib.models.protocol import Completion, Exchange
 from tasks_lib.models.retries import RetryPolicy
 from tasks_lib.models.settings import ModelSettings
 from tasks_lib.records import Usage
-from tasks_lib.records.errors import EndpointError
+from tasks_lib.records.errors import ConfigurationError, EndpointError
 
 # Two tries tell a fault that passes from one that stays; nobody waits for more before a run.
 TRIES = 2
@@ -120,25 +120,24 @@ def examine(
     Returns
     -------
     tuple of Finding
-        Of text and of `wanted`, in the order of `Capability`.
-
-    Raises
-    ------
-    ConfigurationError
-        If the model's key is not set.
+        Of text and of `wanted`, in the order of `Capability`; of text alone where the model cannot be asked at all,
+        since its key is not set: that is this model's fault alone, others are tried all the same.
     """
     asked = frozenset(wanted)
     secret = secrets.randbelow(9000) + 1000 if number is None else number
     exchanges: list[Exchange] = []
-    model = HttpChat(
-        name,
-        settings,
-        api_key=api_key,
-        environ=environ,
-        retries=RetryPolicy(attempts=min(TRIES, settings.attempts), seed=settings.seed or 0),
-        on_exchange=exchanges.append,
-        sleep=sleep,
-    )
+    try:
+        model = HttpChat(
+            name,
+            settings,
+            api_key=api_key,
+            environ=environ,
+            retries=RetryPolicy(attempts=min(TRIES, settings.attempts), seed=settings.seed or 0),
+            on_exchange=exchanges.append,
+            sleep=sleep,
+        )
+    except ConfigurationError as error:
+        return (Finding(Capability.TEXT, False, str(error)),)
     try:
         findings = [_try_text(model)]
         rest: Mapping[Capability, Callable[[], Finding]] = {

@@ -149,8 +149,8 @@ class House:
         answer.raise_for_status()
         return answer.json()
 
-    def start(self, manifest: RunManifest) -> dict[str, Any]:
-        """Create the flow run of a benchmark."""
+    def start(self, manifest: RunManifest, *, model_check: bool = False) -> dict[str, Any]:
+        """Create the flow run of a benchmark; most tests want a model that is down to be met by an episode."""
         deployment = self.get("/deployments/name/benchmark/benchmark")
         return self.post(
             f"/deployments/{deployment['id']}/create_flow_run",
@@ -159,6 +159,7 @@ class House:
                 "run_id": manifest.run_id,
                 "taskdefs": str(self.taskdefs),
                 "models_file": str(self.models_file),
+                "model_check": model_check,
             },
             idempotency_key=manifest.run_id,
         )

@@ -7,6 +7,8 @@ import os
 import re
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import uuid
 from collections.abc import Callable, Iterator
@@ -271,19 +273,29 @@ def test_kill_9_of_the_runner_leaves_no_machine_and_the_episode_can_be_retried(
     assert _program(house, "episodes").pid != runner.pid
 
 
+def test_a_run_whose_model_does_not_answer_is_refused_on_the_server(
+    house: Any, plan: MakeRun, endpoint: Endpoint, folder: Path
+) -> None:
+    """Where the keys are; the command line says what the server found, though the run was played once."""
+    endpoint.down()
+    manifest = plan(house.store, house.taskdefs, Player("llm", model="local"), run_id="unfit")
+    parent = house.start(manifest, model_check=True)
+    ended = house.ended(parent["id"], 1)
+    assert (ended["state_type"], ended["state_name"]) == ("FAILED", "Refused")
+    assert "model 'local', text: " in ended["state"]["message"]
+    assert house.episode(manifest, LLM) is None
+    assert house.store.children("runs/unfit") == ["manifest.json"]
+    said = _on_the_command_line(house, folder, "unfit")
+    assert said.returncode == 2, said.stdout
+    assert "the run was not started" in said.stderr
+
+
 def test_the_command_line_goes_on_with_a_run_on_the_server(
     house: Any, void_run: tuple[RunManifest, dict[str, Any]], folder: Path
 ) -> None:
-    import subprocess
-    import sys
-
     _, parent = void_run
     before = house.get(f"/flow_runs/{parent['id']}")["run_count"]
-    done = subprocess.run(
-        [sys.executable, "-m", "tasks_lib.cli", "run", "--resume", "night", "--store", str(folder / "store"),
-         "--taskdefs", str(house.taskdefs), "--executor", "deployments"],
-        env=house.environ, capture_output=True, text=True, check=False, timeout=180, cwd=folder,
-    )  # fmt: skip
+    done = _on_the_command_line(house, folder, "night")
     assert done.returncode == 0, done.stderr
     assert house.get(f"/flow_runs/{parent['id']}")["run_count"] == before + 1
 
@@ -353,9 +365,6 @@ def test_nights_are_scheduled_one_at_a_time(house: Any) -> None:
 
 
 def test_a_second_serve_on_the_same_state_is_refused(house: Any, folder: Path) -> None:
-    import subprocess
-    import sys
-
     done = subprocess.run(
         [sys.executable, "-m", "tasks_lib.cli", "serve", "--store", str(folder / "store"), "--state",
          str(house.state), "--port", "0", "--taskdefs", str(house.taskdefs)],
@@ -428,6 +437,15 @@ def _acting(
     assert lease.flow_run_id == run["id"]
     assert psutil.pid_exists(lease.machine_pid)
     return manifest, run, lease
+
+
+def _on_the_command_line(house: Any, folder: Path, run_id: str) -> subprocess.CompletedProcess[str]:
+    """Go on with a run by `matassay run`, played by the server."""
+    return subprocess.run(
+        [sys.executable, "-m", "tasks_lib.cli", "run", "--resume", run_id, "--store", str(folder / "store"),
+         "--taskdefs", str(house.taskdefs), "--executor", "deployments"],
+        env=house.environ, capture_output=True, text=True, check=False, timeout=180, cwd=folder,
+    )  # fmt: skip
 
 
 def _retry(house: Any, flow_run_id: str) -> None:

@@ -15,7 +15,7 @@ from tasks_lib.models import Canned, Fault, FaultKind, ScriptedEndpoint, Scripte
 from tasks_lib.models.capabilities import Capability
 from tasks_lib.records import MachineSettings
 from tasks_lib.records.errors import ConfigurationError
-from tasks_lib.store import Store
+from tasks_lib.store import RunFolder, Store
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 CODE = FIXTURES / "episodes" / "one_stage"
@@ -142,6 +142,9 @@ class _Engine:
     def warm_up(self) -> None:
         raise ConfigurationError("the engine was reached")
 
+    def run(self, *_: object) -> None:
+        self.warm_up()
+
 
 @pytest.mark.parametrize(
     ("replies", "words", "asked"),
@@ -179,3 +182,25 @@ def test_a_run_that_is_resumed_is_checked_as_well(settings, endpoint, tmp_path: 
     assert result.exit_code == 2, result.output
     assert "the run was not started" in result.output
     assert len(session.requests) == 1
+
+
+def test_a_retry_is_checked_for_what_it_is_to_play(settings, endpoint, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(RUN, "load_engine", _Engine)
+    session = endpoint.open([Fault(FaultKind.STATUS, status=404)])
+    settings(m=session)
+    store = Store.open(str(tmp_path / "store"))
+    planned = manifest_for(
+        Selection(agents=("llm",), models=("m",), models_file=tmp_path / "matassay.toml", machine=MachineSettings(),
+                  seed=0, hints=True, retries=0),
+        CODE, run_id="r1", command=(),
+    )  # fmt: skip
+    open_run(store, planned)
+    words = ("retry", "r1", "--store", store.url, "--taskdefs", str(CODE))
+    refused = _call(*words)
+    assert refused.exit_code == 2, refused.output
+    assert "the run was not started" in refused.output
+    assert len(session.requests) == 1
+    for spec in planned.episodes:
+        store.write_bytes(RunFolder(store, "r1").episode(spec.id).attempt(1).verdict, b"{}")
+    assert "the engine was reached" in _call(*words).output
+    assert len(session.requests) == 1, "what has a verdict is not played, so its model is not asked"

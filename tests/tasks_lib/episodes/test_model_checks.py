@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tasks_lib.episodes import Player, episodes_for, make_manifest
-from tasks_lib.episodes.model_checks import check_models, model_needs
+from tasks_lib.episodes.model_checks import UnfitModelError, check_models, model_needs
 from tasks_lib.models import ImageSettings, ModelSettings
 from tasks_lib.models.capabilities import Capability, Finding
 from tasks_lib.records import MachineSettings
@@ -51,12 +51,12 @@ def manifest(tasks, *ids, players=ASKS_M, **settings):
 )
 def test_a_model_needs_what_its_tasks_and_the_way_of_asking_need(tasks, ids, model, agent, wanted) -> None:
     planned = manifest(tasks, *ids, agent=agent)
-    assert model_needs(planned, find_root(), {"m": model}) == {"m": frozenset(wanted)}
+    assert model_needs(planned, planned.episodes, find_root(), {"m": model}) == {"m": frozenset(wanted)}
 
 
 def test_models_that_nobody_plays_need_nothing(tasks) -> None:
     planned = manifest(tasks, GUI, players=(Player("oracle"), Player("nop")))
-    assert model_needs(planned, find_root(), {"m": EYES}) == {}
+    assert model_needs(planned, planned.episodes, find_root(), {"m": EYES}) == {}
 
 
 def _file(tmp_path: Path) -> Path:
@@ -78,8 +78,8 @@ def test_a_run_is_refused_with_every_model_capability_and_reason(tasks, tmp_path
         return tuple(Finding(capability, works[capability], f"{name} said") for capability in sorted(wanted))
 
     planned = manifest(tasks, CODE, GUI, players=(Player("llm", model="m"), Player("llm", model="n")))
-    with pytest.raises(ConfigurationError) as refused:
-        check_models(planned, find_root(), _file(tmp_path), ask=ask)
+    with pytest.raises(UnfitModelError) as refused:
+        check_models(planned, planned.episodes, find_root(), _file(tmp_path), ask=ask)
     assert "model 'm', image: m said" in str(refused.value)
     assert "model 'n'" not in str(refused.value)
     assert "--no-model-check" in str(refused.value)
@@ -90,10 +90,18 @@ def test_what_was_not_tried_refuses_nothing(tasks, tmp_path: Path) -> None:
     def ask(name, settings, wanted):
         return (Finding(TEXT, True, "said"), Finding(IMAGE, None, "not tried"))
 
-    assert set(check_models(manifest(tasks, GUI), find_root(), _file(tmp_path), ask=ask)) == {"m"}
+    planned = manifest(tasks, GUI)
+    assert set(check_models(planned, planned.episodes, find_root(), _file(tmp_path), ask=ask)) == {"m"}
+
+
+def test_only_what_is_still_to_be_played_is_asked_for(tasks, tmp_path: Path) -> None:
+    planned = manifest(tasks, CODE, GUI)
+    code = [spec for spec in planned.episodes if spec.task_id == CODE]
+    assert model_needs(planned, code, find_root(), {"m": EYES}) == {"m": frozenset({TEXT})}
+    assert check_models(planned, [], find_root(), _file(tmp_path)) == {}
 
 
 def test_a_model_without_settings_is_refused(tasks, tmp_path: Path) -> None:
     planned = manifest(tasks, CODE, players=(Player("llm", model="other"),))
     with pytest.raises(ConfigurationError, match=r"models there: m, n\): add \[models.other\]"):
-        check_models(planned, find_root(), _file(tmp_path))
+        check_models(planned, planned.episodes, find_root(), _file(tmp_path))

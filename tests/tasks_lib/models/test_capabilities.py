@@ -12,7 +12,6 @@ from tasks_lib.evaluation.ocr import read_screen
 from tasks_lib.models import Canned, ChatFace, Fault, FaultKind, ImageSettings, ModelSettings, ScriptedEndpoint
 from tasks_lib.models.capabilities import Capability, claimed, examine, picture_of
 from tasks_lib.models.settings import load_models
-from tasks_lib.records.errors import ConfigurationError
 
 NUMBER = 4711
 TEXT, STREAM, IMAGE, TOOLS = Capability
@@ -154,10 +153,11 @@ def test_what_the_settings_rule_out_is_not_tried(endpoint) -> None:
     assert len(session.requests) == 2
 
 
-def test_a_missing_key_is_a_fault_of_the_settings() -> None:
+def test_a_missing_key_is_found_and_raises_nothing() -> None:
     settings = ModelSettings(base_url="http://127.0.0.1:9/v1", model="x", api_key_env="NOT_THERE")
-    with pytest.raises(ConfigurationError, match="NOT_THERE"):
-        examine("m", settings, environ={})
+    (text,) = examine("m", settings, environ={})
+    assert text.works is False
+    assert "NOT_THERE" in text.said
 
 
 def test_what_is_claimed_follows_the_settings() -> None:
