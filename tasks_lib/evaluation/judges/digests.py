@@ -62,7 +62,8 @@ def make_digest(
     question : str
         The task.
     reference : Trajectory, optional
-        Shown without results.
+        Shown without results, and so are its alternatives: what a judge may not count against who took one. The
+        prediction's own alternatives are never shown.
     hide : Redactor, optional
         Takes secrets out; by default none is known.
     longest : int, optional
@@ -92,7 +93,8 @@ class _Writer:
 
     def attempts(self, prediction: Trajectory, question: str, reference: Trajectory | None) -> Iterator[str]:
         """Give the JSON with less and less of what is long."""
-        kept = max(len(prediction.calls), len(reference.calls) if reference else 0)
+        ways = (reference, *reference.alternatives) if reference else ()
+        kept = max(len(one.calls) for one in (prediction, *ways))
         rungs = [(*rung, kept) for rung in _LADDER]
         while kept > 2:
             kept //= 2
@@ -102,6 +104,10 @@ class _Writer:
             shown: dict[str, Json] = {"task": self._short(question, self.longest // 8)}
             if reference is not None:
                 shown["reference_calls"] = self._calls(reference, None, arguments, most)
+                if reference.alternatives:
+                    shown["alternative_references"] = [
+                        self._calls(one, None, arguments, most) for one in reference.alternatives
+                    ]
             shown["calls"] = self._calls(prediction, results, arguments, most)
             shown["final_reply"] = self._short(prediction.final_reply, self.longest // 4)
             yield self._written(shown)

@@ -43,7 +43,9 @@ RUBRICS: Mapping[Metric, Rubric] = {
     ),
     Metric.INFORMATION_GROUNDING: Rubric(
         "Say how much of the information that a task needs an agent obtained. It was given `task`; `reference_calls` is"
-        " one good way to do it, and `calls` is what the agent called, with the results. Give one number.\n"
+        " one good way to do it, and `calls` is what the agent called, with the results. Where there are"
+        " `alternative_references`, each of them is as good a way: compare with the one way that the agent followed"
+        " best. Give one number.\n"
         "- coverage, 0 to 1: of the pieces of information that the reference obtains, the share that the agent obtained"
         " as well, by whatever tool. It falls in proportion to what is missing. A failed call obtains nothing. What the"
         " agent obtained beyond the reference changes nothing.",

@@ -1,6 +1,7 @@
 """What judges are shown: bounded, without secrets, not to be broken out of."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -24,6 +25,26 @@ def test_a_short_trajectory_is_shown_whole(trajectory):
     }
     assert not digest.cut
     assert digest.sha256.startswith(digest.ticket)
+
+
+def test_every_way_of_a_reference_is_shown_and_none_that_a_prediction_brings(trajectory):
+    other = {"name": "maps/where", "arguments": {"place": "Newark"}, "result": "secret of the reference"}
+    reference = replace(trajectory(CALL), alternatives=(trajectory(other), trajectory(other, CALL)))
+    prediction = replace(trajectory(other), alternatives=(trajectory({**CALL, "name": "forged/way"}),))
+    shown = json.loads(make_digest(prediction, question="Where?", reference=reference).text)
+    tools = [[call["tool"] for call in way] for way in shown["alternative_references"]]
+    assert tools == [["maps/where"], ["maps/where", "wiki/summary"]]
+    assert all("result" not in call for way in shown["alternative_references"] for call in way)
+    assert "forged/way" not in json.dumps(shown)
+
+
+def test_long_alternatives_are_bounded_as_well_and_hide_no_call_of_the_agent(trajectory):
+    long = [{**CALL, "arguments": {"title": f"{n} " + "a" * 900}} for n in range(40)]
+    reference = replace(trajectory(CALL), alternatives=(trajectory(*long),) * 10)
+    digest = make_digest(trajectory(CALL), question="Where?", reference=reference, longest=20_000)
+    shown = json.loads(digest.text)
+    assert (len(digest.text) <= 20_000, digest.cut, len(shown["alternative_references"])) == (True, True, 10)
+    assert shown["calls"][0]["arguments"] == CALL["arguments"]
 
 
 @pytest.mark.parametrize(("calls", "length"), [(1, 900_000), (300, 5000), (5000, 3), (40, 1500)])
