@@ -2,6 +2,7 @@
 
 from tasks_lib.agents._matching import THRESHOLD, Match, Search, find_target
 from tasks_lib.agents._text_matching import ReadText, TextLine, find_text
+from tasks_lib.agents._work import SCRIPT_SECONDS
 from tasks_lib.agents.actions import CALLS, Action, read_actions
 from tasks_lib.agents.guess import GuessAgent
 from tasks_lib.agents.llm import LlmAgent, ScriptedLlmAgent
@@ -20,6 +21,7 @@ __all__ = [
     "ASKED_AGENTS",
     "CALLS",
     "MODEL_AGENTS",
+    "SCRIPT_SECONDS",
     "THRESHOLD",
     "Action",
     "Agent",

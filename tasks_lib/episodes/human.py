@@ -1,7 +1,8 @@
-"""The player ``human``: a person does the gui stages of a run with their own hands, on the desktop in the browser.
+"""The player ``human``: a person does the stages of a run, on the desktop in the browser or on a page to write scripts.
 
 Hands are no replies: what they did is seen on the machine, cut into steps like those of any agent, and read by the same
 parser. The time budget is kept; the step budget cannot be, since nobody knows where a step ends before it has ended.
+What is written is a reply: code and figure stages go through the loop of every agent, with its budgets and caps.
 """
 
 from __future__ import annotations
@@ -13,13 +14,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from tasks_lib.episodes import live
+from tasks_lib.episodes.asking import settings_of_agents
+from tasks_lib.episodes.bench import Bench
 from tasks_lib.episodes.progress import tell
 from tasks_lib.episodes.sitting import Desk, Sitting
 from tasks_lib.episodes.work import EpisodeWork
-from tasks_lib.records import Ending, Modality, Stage
+from tasks_lib.episodes.writing import Writer
+from tasks_lib.records import Ending, Modality, Stage, Step
 from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.sandbox import Machine
-from tasks_lib.sandbox.viewing import viewing_problems
+from tasks_lib.sandbox.viewing import ScreenServer, viewing_problems
 from tasks_lib.store import AttemptFolder
 from tasks_lib.taskdefs import LoadedTask
 
@@ -50,17 +55,9 @@ def check_human(tasks: Sequence[LoadedTask]) -> None:
     Raises
     ------
     ConfigurationError
-        If a stage is not done with mouse and keyboard, or there is no desktop in the browser, or nobody to tell of it.
+        If a task needs a desktop and there is none in the browser, or there is nobody to tell of it.
     """
-    for loaded in tasks:
-        other = next((stage for stage in loaded.task.stages if stage.modality is not Modality.GUI), None)
-        if other is not None:
-            msg = (
-                f"stage {other.id} of task {loaded.id} is of modality {other.modality}, and a person plays gui stages "
-                "alone: leave the task out, or choose another agent"
-            )
-            raise ConfigurationError(msg)
-    problems = viewing_problems()
+    problems = viewing_problems() if any(loaded.task.needs_desktop for loaded in tasks) else []
     if problems:
         raise ConfigurationError("; ".join(problems))
     _desk()
@@ -85,6 +82,8 @@ def act(
     """
     with _one_at_a_time, tempfile.TemporaryDirectory(prefix="matassay-human-") as folder:
         desk = _desk()
+        if stage.modality is not Modality.GUI:
+            return _write_scripts(work, attempt, stage, machine, desk, Path(folder), clock)
         sitting = Sitting(work, stage, machine.computer, Path(folder))
         deadline = clock() + stage.budget.seconds
         ended = False
@@ -98,6 +97,46 @@ def act(
     return Ending.DONE if ended else Ending.SECONDS
 
 
+def _write_scripts(
+    work: EpisodeWork,
+    attempt: AttemptFolder,
+    stage: Stage,
+    machine: Machine,
+    desk: Desk,
+    folder: Path,
+    clock: Callable[[], float],
+) -> Ending:
+    """Let the person reply to the loop of all agents, on a page beside the desktop where there is one."""
+    settings = settings_of_agents(work)
+    budget = settings.budget(stage.budget)
+    computer = machine.computer
+    sitting = Sitting(work, stage, computer, folder) if stage.needs_desktop else None
+    bench = Bench(stage, settings, desk.tell)
+    writer = Writer(computer, desk, bench, sitting, most=budget.steps, clock=clock)
+    try:
+        if sitting is not None:
+            sitting.begin()
+        with ScreenServer(None if sitting is None else computer.open_screen, desk.tell, bench) as server:
+            desk.begin(stage, server.url)
+            ending = live.act(work, attempt, stage, machine, player=writer, clock=clock, kept=writer.kept)
+        if sitting is not None:
+            sitting.end()
+    finally:  # a lost machine takes nothing of what was done along
+        for step in writer.rest():
+            _keep(step, work, attempt, stage)
+    if writer.is_spent:
+        ending = Ending.STEPS
+    if ending in {Ending.STEPS, Ending.SECONDS}:
+        spent = f"{budget.steps} steps" if ending is Ending.STEPS else f"{budget.seconds:.0f} s"
+        desk.tell(f"the budget of stage {stage.id} is spent ({spent})")
+    return ending
+
+
+def _keep(step: Step, work: EpisodeWork, attempt: AttemptFolder, stage: Stage) -> None:
+    work.store.append_line(attempt.stage(stage.id).trajectory, step.to_line())
+    tell("step", work.run_id, work.spec.id, attempt=attempt.number, stage=stage.id, step=step.index)
+
+
 def _write(
     sitting: Sitting, desk: Desk, work: EpisodeWork, attempt: AttemptFolder, stage: Stage, *, done: bool
 ) -> None:
@@ -105,8 +144,7 @@ def _write(
     if draft is None:
         return
     for step in sitting.steps(draft, done=done):
-        work.store.append_line(attempt.stage(stage.id).trajectory, step.to_line())
-        tell("step", work.run_id, work.spec.id, attempt=attempt.number, stage=stage.id, step=step.index)
+        _keep(step, work, attempt, stage)
     for note in draft.notes:
         desk.tell(note)
 

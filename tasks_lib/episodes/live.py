@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import mimetypes
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 
@@ -170,6 +170,7 @@ def act(
     player: Agent | None = None,
     clock: Callable[[], float] = time.monotonic,
     on_step: Callable[[Step], None] = lambda _: None,
+    kept: Callable[[Step], Iterable[Step]] = lambda step: (step,),
 ) -> Ending:
     """Let the agent work until it ends or a budget is spent; every step is in the store before the next begins.
 
@@ -183,6 +184,8 @@ def act(
         Seconds, for the budget.
     on_step : callable
         Gets each step after it is in the store.
+    kept : callable
+        What is kept for a step of the loop: other steps may have come before it.
     """
     if player is None and work.spec.agent == HUMAN:
         from tasks_lib.episodes import human  # it needs the phases of this module
@@ -191,9 +194,10 @@ def act(
     path = attempt.stage(stage.id).trajectory
 
     def record(step: Step) -> None:
-        work.store.append_line(path, step.to_line())
-        on_step(step)
-        tell("step", work.run_id, work.spec.id, attempt=attempt.number, stage=stage.id, step=step.index)
+        for one in kept(step):
+            work.store.append_line(path, one.to_line())
+            on_step(one)
+            tell("step", work.run_id, work.spec.id, attempt=attempt.number, stage=stage.id, step=one.index)
 
     # The key of a database is the stage's own, and still no text for a model or a report.
     hide = secrets_of(work.models) | Redactor.from_environment(machine.variables)

@@ -52,6 +52,18 @@ class Sitting:
         self._frames: list[RecordedFrame] = []
         self._fault = ""
         self._now = 0.0
+        self._cut = 0
+
+    def begin(self) -> None:
+        """Begin to record."""
+        self._computer.settle()
+        self._computer.start_recording()
+
+    def end(self) -> None:
+        """Record no more; what was done until now is fetched."""
+        self._computer.settle()
+        self._computer.stop_recording()
+        self.fetch()
 
     def watch(self, desk: Desk, *, until: Callable[[], bool]) -> None:
         """Show the desktop and fetch what is done on it until the person is done, or something else ends it.
@@ -67,15 +79,30 @@ class Sitting:
         MachineLostError
             If the machine stops answering; what was fetched can be drafted.
         """
-        self._computer.settle()
-        self._computer.start_recording()
+        self.begin()
         with ScreenServer(self._computer.open_screen, desk.tell) as server:
             desk.begin(self._stage, server.url)
             while not until() and not desk.is_done():
-                self._fetch()
-        self._computer.settle()
-        self._computer.stop_recording()
-        self._fetch()
+                self.fetch()
+        self.end()
+
+    def hands(self, *, first: int) -> tuple[list[Step], tuple[str, ...]]:
+        """Return what hands did since the last call or `skip`, numbered from `first` on, and remarks on it."""
+        events, self._cut = self._events[self._cut :], len(self._events)
+        if not events or not self._frames:
+            return [], ()
+        draft = draft_of(events, self._seen(), self._work.taskdefs)
+        return self.steps(draft, done=False, first=first), draft.notes
+
+    def skip(self) -> None:
+        """Fetch what was done until now, and leave it out of `hands`: it was another's doing."""
+        self.fetch()
+        self._cut = len(self._events)
+
+    def seen(self) -> Observation:
+        """Return the newest screen that stood still."""
+        frames = self._seen()
+        return self._observation(frames.all[-1], frames)
 
     def draft(self, *, taken: int = 0) -> Draft | None:
         """Return what was done as an oracle's draft; None where nothing was seen.
@@ -98,28 +125,22 @@ class Sitting:
         """Return the screen before each step of a draft as PNG."""
         return [self._png(step.frame.number) for step in draft.steps]
 
-    def steps(self, draft: Draft, *, done: bool = True) -> list[Step]:
+    def steps(self, draft: Draft, *, done: bool = True, first: int = 1) -> list[Step]:
         """Return a draft as a trajectory keeps it, with DONE in the end where the person said so.
 
         Each screen is stored once.
         """
         frames = self._seen()
-        size = frames.pixels(frames.all[0]).shape[1::-1]
         last = DraftStep("", (), (), frames.all[-1], self._now)
         steps = []
-        for index, step in enumerate([*draft.steps, *([last] if done else [])], start=1):
+        for index, step in enumerate([*draft.steps, *([last] if done else [])], start=first):
             reply = step.reply(named=False) if step is not last else DONE
             parsed = parse_reply(reply, self._stage.modality)
             steps.append(
                 Step(
                     index=index,
                     started=now() - timedelta(seconds=max(0.0, self._now - step.began)),
-                    observation=Observation(
-                        screenshot=self._work.store.put_blob(self._png(step.frame.number), "image/png"),
-                        width=size[0],
-                        height=size[1],
-                        windows=step.frame.windows,
-                    ),
+                    observation=self._observation(step.frame, frames),
                     reply=reply,
                     decision=parsed.decision if step is not last else Decision.DONE,
                     actions=tuple(
@@ -132,10 +153,19 @@ class Sitting:
             )
         return steps
 
+    def _observation(self, frame: RecordedFrame, frames: Frames) -> Observation:
+        height, width = frames.pixels(frames.all[0]).shape[:2]
+        return Observation(
+            screenshot=self._work.store.put_blob(self._png(frame.number), "image/png"),
+            width=width,
+            height=height,
+            windows=frame.windows,
+        )
+
     def _seen(self) -> Frames:
         return Frames(self._frames, self._png)
 
-    def _fetch(self) -> None:
+    def fetch(self) -> None:
         """Fetch what is new, so that a machine that is lost takes little along."""
         news = self._computer.recording_news(len(self._events), len(self._frames))
         for frame in news.frames:

@@ -2,12 +2,14 @@
 
 Nothing but 127.0.0.1 is listened on. The address that the person is told holds a token that is good once: the browser
 that comes first gets a cookie for it, and only that browser is served. From there every byte goes through the machine's
-control socket, so the VNC server itself listens nowhere.
+control socket, so the VNC server itself listens nowhere. A page for work that hands alone cannot do (`Bench`) may stand
+before the desktop, or alone where a machine has none.
 """
 
 from __future__ import annotations
 
 import hmac
+import html
 import logging
 import mimetypes
 import secrets
@@ -20,7 +22,7 @@ from contextlib import suppress
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import parse_qs, urlsplit
 
 from websockets.datastructures import Headers
@@ -36,6 +38,8 @@ _PROGRAM_PATH = "/usr/bin:/bin:/usr/local/bin"
 _PAGES = ("/usr/share/novnc", "/usr/share/webapps/novnc", "/usr/local/share/novnc")
 _START = "vnc_lite.html"
 _SOCKET = "websockify"
+_BENCH = "bench.html"
+_BENCH_SOCKET = "bench"
 _COOKIE = "matassay"
 _PART = 64 * 1024
 _LARGEST_MESSAGE = 1024 * 1024
@@ -60,15 +64,30 @@ def pages_folder() -> Path | None:
     return next((Path(place) for place in _PAGES if (Path(place) / _START).is_file()), None)
 
 
+class Bench(Protocol):
+    """A page of this project's own, with a WebSocket that it talks through."""
+
+    def page(self, nonce: str) -> str:
+        """Return the page; ``nonce`` lets its script and its styles in, and nothing else is let in."""
+
+    def attend(self, browser: ServerConnection) -> None:
+        """Serve a page that has connected, until it goes or the bench is closed."""
+
+    def close(self) -> None:
+        """Let the page that is there go; idempotent."""
+
+
 class ScreenServer:
     """Serves one machine's desktop to one browser; a context manager.
 
     Parameters
     ----------
-    connect : callable
-        Opens a connection that speaks RFB: `Computer.open_screen`.
+    connect : callable or None
+        Opens a connection that speaks RFB: `Computer.open_screen`; None where there is no desktop.
     tell : callable, optional
         Gets a sentence when the person comes, goes, or is refused.
+    bench : Bench, optional
+        The page that is shown first; it may hold the desktop's.
 
     Raises
     ------
@@ -76,13 +95,19 @@ class ScreenServer:
         If a program for it is missing on this host.
     """
 
-    def __init__(self, connect: Callable[[], socket.socket], tell: Callable[[str], None] = lambda _: None) -> None:
-        problems = viewing_problems()
-        folder = pages_folder()
-        if problems or folder is None:
+    def __init__(
+        self,
+        connect: Callable[[], socket.socket] | None,
+        tell: Callable[[str], None] = lambda _: None,
+        bench: Bench | None = None,
+    ) -> None:
+        problems = viewing_problems() if connect is not None else []
+        if problems:
             raise NoDesktopError("; ".join(problems))
-        self._folder = folder.resolve()
+        folder = pages_folder() if connect is not None else None
+        self._folder = None if folder is None else folder.resolve()
         self._connect = connect
+        self._bench = bench
         self._tell = tell
         self._token: str | None = secrets.token_urlsafe(32)
         self._cookie = secrets.token_urlsafe(32)
@@ -120,6 +145,8 @@ class ScreenServer:
     def close(self) -> None:
         """End the person's connection and listen no more; idempotent."""
         self._server.shutdown()
+        if self._bench is not None:
+            self._bench.close()
         with self._lock:
             self._closed = True
             _end(self._current)
@@ -165,7 +192,7 @@ class ScreenServer:
             return self._admit(parse_qs(address.query).get("token", [""])[0], request)
         if not address.path.startswith(self._room) or not self._is_admitted(request):
             return _said(HTTPStatus.FORBIDDEN, "Open the address that matassay printed.")
-        if address.path != f"{self._room}{_SOCKET}":
+        if address.path not in self._sockets():
             return self._page(address.path.removeprefix(self._room))
         # A page of another site could make this browser send its cookie; it cannot make it lie about its origin.
         if request.headers.get("Origin", self._origin) != self._origin:
@@ -173,7 +200,7 @@ class ScreenServer:
         return None
 
     def _admit(self, token: str, request: Request) -> Response:
-        start = f"{self._room}{_START}?path={self._room[1:]}{_SOCKET}&scale=true"
+        start = f"{self._room}{_BENCH if self._bench is not None else self._desktop()}"
         with self._lock:
             good = self._token is not None and _equal(token, self._token)
             if good:
@@ -189,6 +216,13 @@ class ScreenServer:
             "This address is wrong or was opened before in another browser: go on there, or record anew.",
         )
 
+    def _desktop(self) -> str:
+        return f"{_START}?path={self._room[1:]}{_SOCKET}&scale=true"
+
+    def _sockets(self) -> list[str]:
+        there = ((_SOCKET, self._connect), (_BENCH_SOCKET, self._bench))
+        return [f"{self._room}{name}" for name, served in there if served is not None]
+
     def _is_admitted(self, request: Request) -> bool:
         cookies: SimpleCookie = SimpleCookie()
         for value in request.headers.get_all("Cookie"):
@@ -198,14 +232,32 @@ class ScreenServer:
         return found is not None and _equal(found.value, self._cookie)
 
     def _page(self, path: str) -> Response:
+        if path == _BENCH and self._bench is not None:
+            nonce = secrets.token_urlsafe(16)
+            policy = (
+                f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data:; "
+                f"connect-src ws://{HOST}:{self.port}; frame-src 'self'; base-uri 'none'; form-action 'none'"
+            )
+            desktop = self._desktop() if self._connect is not None else ""
+            body = self._bench.page(nonce).replace("{{desktop}}", html.escape(desktop)).encode()
+            return _response(HTTPStatus.OK, body, {"Content-Type": _TYPES[".html"], "Content-Security-Policy": policy})
+        if self._folder is None:
+            return _said(HTTPStatus.NOT_FOUND, "There is no such page.")
         file = (self._folder / path.lstrip("/").replace("\0", "")).resolve()
         if not file.is_relative_to(self._folder) or not file.is_file():
             return _said(HTTPStatus.NOT_FOUND, "There is no such page.")
         kind = _TYPES.get(file.suffix) or mimetypes.guess_type(file.name)[0] or "application/octet-stream"
-        return _response(HTTPStatus.OK, file.read_bytes(), {"Content-Type": kind})
+        framed = {"X-Frame-Options": "SAMEORIGIN"} if self._bench is not None else {}
+        return _response(HTTPStatus.OK, file.read_bytes(), {"Content-Type": kind} | framed)
 
     def _bridge(self, browser: ServerConnection) -> None:
-        """Carry bytes between the browser and the machine until either goes."""
+        """Carry bytes between the browser and the machine until either goes; the bench speaks for itself."""
+        asked = "" if browser.request is None else urlsplit(browser.request.path).path
+        if self._bench is not None and asked == f"{self._room}{_BENCH_SOCKET}":
+            self._bench.attend(browser)
+            return
+        if self._connect is None:
+            return
         # One after the other: of two pages at once the machine would serve the one and this server the other.
         with self._arriving:
             with self._lock:
@@ -286,4 +338,4 @@ def _response(status: HTTPStatus, body: bytes, headers: dict[str, str]) -> Respo
     return Response(int(status), status.phrase, Headers(always | headers), body)
 
 
-__all__ = ["HOST", "ScreenServer", "pages_folder", "viewing_problems"]
+__all__ = ["HOST", "Bench", "ScreenServer", "pages_folder", "viewing_problems"]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import struct
 import threading
 import time
+from collections.abc import Callable
+from typing import Any
 
 import httpx
 import numpy as np
@@ -160,6 +163,53 @@ class Person:
 
     def leave(self) -> None:
         self._socket.close()
+
+
+class Window:
+    """A window with the page on which scripts are written, without its looks."""
+
+    def __init__(self, url: str, keys: tuple[str, str] | None = None) -> None:
+        self.keys = keys or admitted(url)
+        self.folder, self.cookie = self.keys
+        self.socket = connect(
+            self.folder.replace("http", "ws") + "/bench",
+            origin=self.folder.rpartition("/")[0],
+            additional_headers={"Cookie": self.cookie},
+            max_size=None,
+        )
+
+    def until(self, wanted: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+        """Wait until the page is told so."""
+        while not wanted(state := json.loads(self.socket.recv(timeout=PATIENCE))):
+            pass
+        return state
+
+    def asked(self) -> dict[str, Any]:
+        """Wait until something can be sent."""
+        return self.until(lambda state: state["state"] == "asking")
+
+    def send(self, **message: str) -> None:
+        self.socket.send(json.dumps(message))
+
+    def do(self, **message: str) -> dict[str, Any]:
+        """Send, and wait for what comes of it; the last state where the stage is over."""
+        self.send(**message)
+        self.until(lambda state: state["state"] == "busy")
+        return self.until(lambda state: state["state"] != "busy")
+
+
+@pytest.fixture
+def window():
+    """Open the page of a stage with scripts: `window(url)`."""
+    windows = []
+
+    def open_page(url: str, keys: tuple[str, str] | None = None) -> Window:
+        windows.append(Window(url, keys))
+        return windows[-1]
+
+    yield open_page
+    for one in windows:
+        one.socket.close()
 
 
 @pytest.fixture
