@@ -161,7 +161,9 @@ def test_a_person_plays_a_mixed_task_in_the_browser(started, tmp_path):
     assert [step.index for step in lines] == [1, 2]
 
 
-def test_ctrl_c_keeps_what_was_done(started, window, machines):
+@pytest.mark.desktop
+@pytest.mark.skipif(bool(missing), reason="; ".join(missing))
+def test_ctrl_c_keeps_what_was_done(started, window):
     command = started(MIXED)
     me = window(command.url())
     me.asked()
