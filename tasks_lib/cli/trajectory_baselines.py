@@ -19,7 +19,7 @@ from tasks_lib.evaluation.alignment import (
     find_encoder,
     read_trajectories,
 )
-from tasks_lib.evaluation.alignment.strict import BaselineStudy, baseline_study, read_snapshot
+from tasks_lib.evaluation.alignment.strict import BaselineStudy, baseline_study, read_rules, read_snapshot
 from tasks_lib.evaluation.alignment.synthetic import synthetic_references, synthetic_tools
 from tasks_lib.records import dump_json
 from tasks_lib.reporting import scrub
@@ -32,6 +32,10 @@ def baselines(
     ] = None,
     tools: Annotated[
         Path | None, typer.Option("--tools", metavar="FILE", help="Answer to tools/list: schemas of the arguments.")
+    ] = None,
+    rules: Annotated[
+        Path | None,
+        typer.Option("--rules", metavar="FILE", help="Tolerances, units and kinds of arguments, stated as JSON."),
     ] = None,
     encoder: Annotated[
         str, typer.Option("--encoder", metavar="NAME|FOLDER", help="Sentence encoder.")
@@ -51,12 +55,13 @@ def baselines(
     """
     with explained():
         snapshot = read_snapshot(tools) if tools else None
+        stated = read_rules(rules) if rules else None
         if references is None:
             given, snapshot = synthetic_references(seed), snapshot or synthetic_tools()
         else:
             given = read_trajectories(references)
         cache = EmbeddingCache(state_folder() / "embeddings.sqlite") if cached else None
-        study = baseline_study(given, find_encoder(encoder), tools=snapshot, cache=cache, seed=seed)
+        study = baseline_study(given, find_encoder(encoder), tools=snapshot, rules=stated, cache=cache, seed=seed)
         if folder:
             folder.mkdir(parents=True, exist_ok=True)
             _write(folder / "study.json", study.to_json())

@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from tasks_lib.cli.console import Exit, explained, out, print_json
+from tasks_lib.cli.console import Exit, explained, out, print_json, say
 from tasks_lib.cli.options import JsonOption
 from tasks_lib.cli.trajectory_files import names_of, tell_some, write_csv
 from tasks_lib.cli.trajectory_strict import show_strict, tell_strict, write_strict
@@ -25,11 +25,12 @@ from tasks_lib.evaluation.alignment import (
     GroupScore,
     Rules,
     Scores,
+    TrajectoryFile,
     find_encoder,
     read_trajectories,
     score_files,
 )
-from tasks_lib.evaluation.alignment.strict import StrictReport, read_snapshot, score_strictly
+from tasks_lib.evaluation.alignment.strict import StrictReport, read_rules, read_snapshot, score_strictly
 from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.reporting import scrub
 from tasks_lib.store import state_folder
@@ -58,6 +59,12 @@ def score(
     tools: Annotated[
         Path | None,
         typer.Option("--tools", metavar="FILE", help="strict: answer to tools/list, the arguments' schemas."),
+    ] = None,
+    rules: Annotated[
+        Path | None,
+        typer.Option(
+            "--rules", metavar="FILE", help="strict: Tolerances, units and kinds of arguments, stated as JSON."
+        ),
     ] = None,
     workspaces: Annotated[
         list[str] | None,
@@ -90,18 +97,23 @@ def score(
     Example: matassay trajectories score references.json gpt.json claude.json --tools tools.json --out scores
     """
     with explained():
-        _refuse_mixed(mode, tools, workspaces, tau_strong, tau_weak)
+        _refuse_mixed(mode, tools, rules, workspaces, tau_strong, tau_weak)
         budget = Budget(steps=max_steps, calls=max_calls)
         files = [read_trajectories(path) for path in predictions]
         names = names_of(predictions)
+        wanted = read_trajectories(references)
+        snapshot = read_snapshot(tools) if tools else None
+        stated = read_rules(rules) if rules else None
+        _refuse_nothing(wanted, files)
         cache = EmbeddingCache(state_folder() / "embeddings.sqlite") if cached else None
         reports: list[AlignmentReport | StrictReport]
         if mode is Mode.STRICT:
             strict = score_strictly(
-                read_trajectories(references),
+                wanted,
                 files,
                 find_encoder(encoder),
-                tools=read_snapshot(tools) if tools else None,
+                tools=snapshot,
+                rules=stated,
                 cache=cache,
                 budget=budget,
                 workspaces=workspaces or (),
@@ -113,10 +125,8 @@ def score(
                 (TAU_STRONG if tau_strong is None else tau_strong),
                 (TAU_WEAK if tau_weak is None else tau_weak),
             )
-            rules = Rules(tau_strong=strong, tau_weak=weak, budget=budget)
-            published = score_files(
-                read_trajectories(references), files, find_encoder(encoder), cache=cache, rules=rules
-            )
+            taus = Rules(tau_strong=strong, tau_weak=weak, budget=budget)
+            published = score_files(wanted, files, find_encoder(encoder), cache=cache, rules=taus)
             reports = [*published]
         if folder:
             for place, report in enumerate(reports):
@@ -132,11 +142,33 @@ def score(
     raise typer.Exit(Exit.DONE if any(map(_scored, reports)) else Exit.VOID_OR_UNPROVED)
 
 
+def _refuse_nothing(references: TrajectoryFile, predictions: Sequence[TrajectoryFile]) -> None:
+    """End the command where no task stands in both files, before an encoder is looked for and loaded."""
+    if any(file.trajectories.keys() & references.trajectories.keys() for file in predictions):
+        return
+    # A repeated id is told by the scoring itself, with both places.
+    if any(file.repeated for file in (references, *predictions)):
+        return
+    for file in (references, *predictions):
+        tell_some(f"{file.name}: ", [str(oddity) for oddity in file.oddities])
+    counts = ", ".join(f"{file.name} {len(file.trajectories)}" for file in (references, *predictions))
+    say(
+        f"matassay: nothing to score: no task of the predictions is a task of the references (tasks read: {counts}): "
+        "give files whose tasks have the same ids"
+    )
+    raise typer.Exit(Exit.VOID_OR_UNPROVED)
+
+
 def _refuse_mixed(
-    mode: Mode, tools: Path | None, workspaces: list[str] | None, strong: float | None, weak: float | None
+    mode: Mode,
+    tools: Path | None,
+    rules: Path | None,
+    workspaces: list[str] | None,
+    strong: float | None,
+    weak: float | None,
 ) -> None:
     """Refuse an option of the other mode: left alone, it would be taken for heard."""
-    given = {"--tools": tools, "--workspace": workspaces} if mode is Mode.COMPAT else {
+    given = {"--tools": tools, "--rules": rules, "--workspace": workspaces} if mode is Mode.COMPAT else {
         "--tau-strong": strong, "--tau-weak": weak
     }  # fmt: skip
     if wrong := [name for name, value in given.items() if value is not None and value != []]:

@@ -99,6 +99,8 @@ def test_files_say_how_each_argument_was_judged(files: tuple[Path, Path, Path], 
         (["--tau-weak", "0.5"], "--tau-weak belongs to --mode compat"),
         (["--mode", "compat", "--tools", "tools.json"], "--tools belongs to --mode strict"),
         (["--mode", "compat", "--workspace", "/a"], "--workspace belongs to --mode strict"),
+        (["--mode", "compat", "--rules", "model.json"], "--rules belongs to --mode strict"),
+        (["--rules", "model.json"], "rules of arguments"),
         (["--tools", "model.json"], "a tool is an object with a name"),
     ],
 )
@@ -113,9 +115,37 @@ def test_options_of_the_other_mode_and_wrong_tools_are_refused(
 def test_repeats_are_refused_and_nothing_scored_is_exit_1(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
     (tmp_path / "twice.json").write_text(json.dumps([_task(0, "kite")] * 2), encoding="utf-8")
     done = _run("score", files[0], tmp_path / "twice.json")
-    assert (done.exit_code, "an id stands once" in done.output.replace("\n", " ")) == (2, True)
+    assert (done.exit_code, "an id stands once" in " ".join(done.output.split())) == (2, True)
     (tmp_path / "none.json").write_text("[]", encoding="utf-8")
     assert _run("score", files[0], tmp_path / "none.json").exit_code == 1
+
+
+@pytest.mark.parametrize("mode", ["strict", "compat"])
+@pytest.mark.parametrize("content", ["[]", "{}", '[{"id": "other", "steps": []}]', '{"results": []}'])
+def test_that_there_is_nothing_to_score_is_told_before_an_encoder_is_looked_for(
+    mode: str, content: str, files: tuple[Path, Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(name: str) -> None:
+        raise AssertionError(name)
+
+    monkeypatch.setattr("tasks_lib.cli.trajectory_scores.find_encoder", missing)
+    (tmp_path / "none.json").write_text(content, encoding="utf-8")
+    done = _run("score", files[0], tmp_path / "none.json", "--mode", mode)
+    assert done.exit_code == 1, done.output
+    assert "nothing to score" in done.stderr
+
+
+def test_rules_of_a_file_are_heard_by_both_commands(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    rules = {"tools": {"look/up": {"/bird": {"kind": "identifier"}}}}
+    (tmp_path / "rules.json").write_text(json.dumps(rules), encoding="utf-8")
+    stated = ("--tools", files[2], "--rules", tmp_path / "rules.json", "--json")
+    (plain,), (strict,) = (
+        json.loads(_run("score", *files[:2], *options).stdout) for options in (("--tools", files[2], "--json"), stated)
+    )
+    assert (plain["rules_digest"], plain["total"]["matched"]) == (None, 1)
+    assert (len(strict["rules_digest"]), strict["total"]["matched"]) == (64, 0)
+    study = json.loads(_run("baselines", files[0], *stated).stdout)
+    assert study["rules_digest"] == strict["rules_digest"]
 
 
 def test_baselines_of_synthetic_references_and_of_a_file_are_the_same(tmp_path: Path) -> None:

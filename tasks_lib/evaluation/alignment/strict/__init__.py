@@ -16,12 +16,14 @@ from tasks_lib.evaluation.alignment.strict.report import (
 )
 from tasks_lib.evaluation.alignment.strict.rules import ArgumentRule, Kind, rules_of
 from tasks_lib.evaluation.alignment.strict.snapshot import Tool, ToolSnapshot, read_snapshot
+from tasks_lib.evaluation.alignment.strict.stated import ArgumentRules, StatedRule, read_rules
 from tasks_lib.evaluation.alignment.strict.study import BaselineStudy, Strategy, baseline_study
 from tasks_lib.evaluation.alignment.strict.texts import TextSimilarity
 
 __all__ = [
     "MOST_CALLS",
     "ArgumentRule",
+    "ArgumentRules",
     "ArgumentScore",
     "Arguments",
     "BaselineStudy",
@@ -29,6 +31,7 @@ __all__ = [
     "CallScore",
     "Dependencies",
     "Kind",
+    "StatedRule",
     "Strategy",
     "StrictGroup",
     "StrictMatch",
@@ -46,6 +49,7 @@ __all__ = [
     "family_template",
     "filled",
     "order_score",
+    "read_rules",
     "read_snapshot",
     "rules_of",
     "score_strictly",

@@ -17,6 +17,7 @@ from tasks_lib.evaluation.alignment.strict.report import Baselines, StrictReport
 from tasks_lib.evaluation.alignment.strict.rules import ArgumentRule
 from tasks_lib.evaluation.alignment.strict.scoring import GATE, NO_BUDGET, missing_task, score_task
 from tasks_lib.evaluation.alignment.strict.snapshot import ToolSnapshot
+from tasks_lib.evaluation.alignment.strict.stated import ArgumentRules
 from tasks_lib.evaluation.alignment.strict.texts import TextSimilarity
 from tasks_lib.evaluation.alignment.trajectories import Trajectory
 from tasks_lib.records.errors import ConfigurationError
@@ -32,6 +33,7 @@ def score_strictly(
     encoder: Encoder,
     *,
     tools: ToolSnapshot | None = None,
+    rules: ArgumentRules | None = None,
     cache: EmbeddingCache | None = None,
     budget: Budget = NO_BUDGET,
     workspaces: Sequence[str] = (),
@@ -51,6 +53,8 @@ def score_strictly(
         Compares texts of five words and more.
     tools : ToolSnapshot, optional
         Schemas of the tools; those of tools that it lacks are inferred from the references.
+    rules : ArgumentRules, optional
+        From `read_rules`; they win over what the schemas say.
     cache : EmbeddingCache, optional
         Where vectors are kept.
     budget : Budget, optional
@@ -68,13 +72,14 @@ def score_strictly(
     Raises
     ------
     ConfigurationError
-        If an id stands twice in a file, or a reference has more calls than are scored.
+        If an id stands twice in a file, a reference has more calls than are scored, or a rule is of a tool or an
+        argument that there is not.
     """
     for file in (references, *predictions):
         _refuse_repeats(file)
     given = list(references.trajectories.values())
     _refuse_long(references.name, given)
-    scoring = _Scoring.prepare(given, tools, workspaces)
+    scoring = _Scoring.prepare(given, tools, workspaces, rules)
     guesses = _guesses(given, seed)
     asked = [scoring.readable(file.trajectories) for file in (*predictions, *(_file(guess) for guess in guesses))]
     alike = TextSimilarity(scoring.texts(asked), encoder, cache)
@@ -110,17 +115,22 @@ class _Scoring:
     ways: Mapping[str, tuple[ReadTrajectory, ...]]
     rules: Mapping[str, tuple[ArgumentRule, ...]]
     workspaces: Sequence[str]
+    rules_digest: str | None
 
     @classmethod
     def prepare(
-        cls, references: Sequence[Trajectory], tools: ToolSnapshot | None, workspaces: Sequence[str]
+        cls,
+        references: Sequence[Trajectory],
+        tools: ToolSnapshot | None,
+        workspaces: Sequence[str],
+        stated: ArgumentRules | None,
     ) -> _Scoring:
         every = [way for one in references for way in (one, *one.alternatives)]
         known = with_inferred(tools, (call for way in every for call in way.calls))
         inferred = tuple(tool.name for tool in known.tools if tools is None or tools.tool(tool.name) is None)
         ways = {one.id: tuple(read(way, known, workspaces) for way in (one, *one.alternatives)) for one in references}
-        rules = rules_by_tool(known, [way for found in ways.values() for way in found])
-        return cls(references, known, inferred, ways, rules, workspaces)
+        rules = rules_by_tool(known, [way for found in ways.values() for way in found], stated)
+        return cls(references, known, inferred, ways, rules, workspaces, stated.digest if stated else None)
 
     def readable(self, predictions: Predictions) -> dict[str, ReadTrajectory | str]:
         """Read the predictions of the references' tasks; a text says why there is none."""
@@ -190,6 +200,7 @@ def _report(
         encoder_digest=encoder.digest,
         tools=scoring.tools.source,
         tools_digest=scoring.tools.digest,
+        rules_digest=scoring.rules_digest,
         inferred=scoring.inferred,
         gate=GATE,
         budget=budget,

@@ -14,6 +14,7 @@ from tasks_lib.evaluation.alignment.strict.comparison import Alike, CallScore, c
 from tasks_lib.evaluation.alignment.strict.information import weighted
 from tasks_lib.evaluation.alignment.strict.rules import ArgumentRule, rules_of
 from tasks_lib.evaluation.alignment.strict.snapshot import ToolSnapshot
+from tasks_lib.evaluation.alignment.strict.stated import ArgumentRules, with_stated
 from tasks_lib.evaluation.alignment.strict.texts import texts_of
 from tasks_lib.evaluation.alignment.strict.workspace import mapping
 from tasks_lib.evaluation.alignment.trajectories import Trajectory
@@ -47,10 +48,18 @@ def read(trajectory: Trajectory, tools: ToolSnapshot, workspaces: Sequence[str] 
     return ReadTrajectory(trajectory, tuple(found))
 
 
-def rules_by_tool(tools: ToolSnapshot, references: Sequence[ReadTrajectory]) -> Mapping[str, tuple[ArgumentRule, ...]]:
-    """Derive the rules of the tools that references call, weighed by what their arguments tell."""
+def rules_by_tool(
+    tools: ToolSnapshot, references: Sequence[ReadTrajectory], stated: ArgumentRules | None = None
+) -> Mapping[str, tuple[ArgumentRule, ...]]:
+    """Derive the rules of the tools that references call, weighed by what their arguments tell; stated ones win."""
     called = {call.tool for one in references for call in one.trajectory.calls}
     rules = {tool.name: rules_of(tool.input_schema) for tool in tools.tools if tool.name in called}
+    if stated:
+        seen: dict[str, set[str]] = {}
+        for one in references:
+            for call, arguments in zip(one.trajectory.calls, one.arguments, strict=True):
+                seen.setdefault(call.tool, set()).update(arguments.values)
+        rules = with_stated(rules, stated, seen, [tool.name for tool in tools.tools])
     calls = (
         (call.tool, one.trajectory.id, arguments)
         for one in references

@@ -88,6 +88,7 @@ class StrictReport(Document):
     encoder_digest: Sha256
     tools: str = Field(description="where the tools' schemas are from")
     tools_digest: Sha256
+    rules_digest: Sha256 | None = Field(default=None, description="of the rules of arguments that a file stated")
     inferred: tuple[str, ...] = Field(description="tools whose schemas were inferred from the references")
     gate: float
     budget: Budget = Budget()

@@ -16,6 +16,7 @@ from tasks_lib.evaluation.alignment.strict.baselines import Predictions, argumen
 from tasks_lib.evaluation.alignment.strict.files import score_strictly
 from tasks_lib.evaluation.alignment.strict.report import StrictScores
 from tasks_lib.evaluation.alignment.strict.snapshot import ToolSnapshot
+from tasks_lib.evaluation.alignment.strict.stated import ArgumentRules
 from tasks_lib.evaluation.alignment.trajectories import Call, Trajectory
 from tasks_lib.records import Document, Record
 from tasks_lib.records.identifiers import Sha256
@@ -43,6 +44,7 @@ class BaselineStudy(Document):
     encoder: str
     encoder_digest: Sha256
     tools_digest: Sha256
+    rules_digest: Sha256 | None = None
     seed: int
     strategies: tuple[Strategy, ...]
 
@@ -52,6 +54,7 @@ def baseline_study(
     encoder: Encoder,
     *,
     tools: ToolSnapshot | None = None,
+    rules: ArgumentRules | None = None,
     cache: EmbeddingCache | None = None,
     seed: int = 0,
 ) -> BaselineStudy:
@@ -65,6 +68,8 @@ def baseline_study(
         Of both modes.
     tools : ToolSnapshot, optional
         Schemas of the tools, for strict mode.
+    rules : ArgumentRules, optional
+        From `read_rules`, for strict mode.
     cache : EmbeddingCache, optional
         Where vectors are kept.
     seed : int, optional
@@ -83,7 +88,7 @@ def baseline_study(
     given = list(references.trajectories.values())
     strategies = _strategies(given, seed)
     files = [TrajectoryFile(name, predictions) for name, (_, predictions) in strategies.items()]
-    strict = score_strictly(references, files, encoder, tools=tools, cache=cache, seed=seed)
+    strict = score_strictly(references, files, encoder, tools=tools, rules=rules, cache=cache, seed=seed)
     published = score_files(references, files, encoder, cache=cache)
     return BaselineStudy(
         references=references.name,
@@ -93,6 +98,7 @@ def baseline_study(
         encoder=encoder.name,
         encoder_digest=encoder.digest,
         tools_digest=strict[0].tools_digest,
+        rules_digest=strict[0].rules_digest,
         seed=seed,
         strategies=tuple(
             Strategy(
