@@ -115,7 +115,9 @@ def import_into(
         loaded = known.get(foreign.task_id)
         if loaded is None:
             rule = f"task {foreign.task_id[:100]!r} is none of the {len(known)} task definitions"
-            raise fault(foreign.place, rule, "name one with --task, or give --taskdefs")
+            todo = "name one with --task ID, which holds for all that is read (of a folder of several tasks, import "
+            todo += "each task's folder by itself: PATH/TASK --task ID), or give --taskdefs"
+            raise fault(foreign.place, rule, todo)
         if foreign.digest and foreign.digest != loaded.digest:
             remarks.append(f"{foreign.place}: task {loaded.id} has changed since: a replay may earn another score")
         spec = _spec(foreign, loaded)

@@ -51,6 +51,7 @@ def test_a_task_that_has_changed_is_remarked(store: Store, tasks: TaskSet) -> No
     [
         ([], "holds no trajectory"),
         ([_foreign(task_id="../x")], r"task '\.\./x' is none of the 1 task definitions"),
+        ([_foreign(task_id="../x")], r"each task.s folder by itself: PATH/TASK --task ID"),
         ([_foreign(), _foreign()], "stands twice"),
         ([_foreign(trial=0)], "a trial is a number"),
         ([_foreign(trial=10**9)], "a trial is a number"),
