@@ -181,7 +181,10 @@ class Desk:
             clock = time.monotonic()
             line = self._last.scan.time_per_line_s * 2
             scan = _Scan(self._scan.serial + 1, sign=clock, asked=clock)
-            scan.patience = self._call_seconds + _PATIENCE_LINES * line
+            silent = _PATIENCE_LINES * line
+            if not self._facts.limits.reports_lines:
+                silent += 2 * self._last.scan.frame_time_s
+            scan.patience = self._call_seconds + silent
             self._scan = scan
             self._submit(lambda: self._run_scan(scan, name))
             self._changed.wait_for(

@@ -1,6 +1,7 @@
 """The process beside the microscope: ``python -m tasks_lib.instruments.nanosurf.worker`` on Windows.
 
-It needs Python, NumPy, pydantic and the vendor's `nanosurf` 1.12, and nothing of this house beyond the instruments.
+It needs Python, NumPy, pydantic and the vendor's `nanosurf` 1.12, and nothing of this house beyond the instruments. For
+Nanosurf Studio it needs `nanosurf-core` (or `nanosurf` 1.14) and h5py instead.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ import secrets
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -25,6 +26,10 @@ from tasks_lib.instruments.nanosurf.server import MIN_TOKEN, DeskServer
 from tasks_lib.instruments.protocol import Instrument, Lever, Limits, Span
 from tasks_lib.records.errors import ConfigurationError, MatAssayError
 
+if TYPE_CHECKING:
+    from tasks_lib.instruments.nanosurf.studio import StudioBackEnd
+
+CLASSIC, STUDIO = "classic", "studio"
 TOKEN_VARIABLE = "MATASSAY_WORKER_TOKEN"  # the name of a variable, no secret
 PORT = 8765
 
@@ -47,13 +52,22 @@ EXAMPLE = Limits(
     ),
     max_speed_m_s=5e-4, max_force_n=1e-6,
 )  # fmt: skip
+# Nanosurf Studio has an I gain alone, in other numbers, and no mode of lateral forces.
+EXAMPLE_STUDIO = EXAMPLE.model_copy(
+    update={
+        "spans": {name: span for name, span in EXAMPLE.spans.items() if name not in ("p", "d")}
+        | {"i": Span(low=1, high=50_000)},
+        "modes": ("Static Force", "Dynamic Force"),
+        "reports_lines": False,
+    }
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the worker until it is ended; returns the exit code."""
     options = _options().parse_args(arguments)
     if options.example_limits:
-        _say(EXAMPLE.model_dump(mode="json"), indent=2)
+        _say((EXAMPLE_STUDIO if options.program == STUDIO else EXAMPLE).model_dump(mode="json"), indent=2)
         return 0
     try:
         return _serve(options)
@@ -64,6 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tasks_lib.instruments.nanosurf.worker", description=__doc__)
+    parser.add_argument("--program", choices=(CLASSIC, STUDIO), default=CLASSIC, help="which program is driven")
     parser.add_argument("--limits", type=Path, help="JSON file of what the laboratory allows")
     parser.add_argument("--gallery", type=Path, help="folder that the program saves frames in; of this worker alone")
     parser.add_argument("--name", default="nanosurf", help="name of the instrument, the same for all who drive it")
@@ -79,7 +94,8 @@ def _serve(options: argparse.Namespace) -> int:
     token = _token()
     limits, gallery = _limits(options.limits), _gallery(options.gallery)
     thread = owner()
-    back_end = thread.submit(_connect, limits, gallery, options).result()
+    connect: Callable[..., ClassicBackEnd | StudioBackEnd] = _connect_studio if options.program == STUDIO else _connect
+    back_end = thread.submit(connect, limits, gallery, options).result()
     instrument = Instrument(back_end, client="worker")
     desk = Desk(
         instrument,
@@ -116,11 +132,37 @@ def _connect(limits: Limits, gallery: Path, options: argparse.Namespace) -> Clas
     return ClassicBackEnd(nanosurf.SPM(), limits, gallery, com_error=com_error, name=options.name, timing=timing)
 
 
-def _import(name: str) -> Any:
+def _connect_studio(limits: Limits, gallery: Path, options: argparse.Namespace) -> StudioBackEnd:
+    """Find Nanosurf Studio, once here and once for every stop."""
+    packages = "nanosurf-core h5py"
+    _import("h5py", packages)
+    nanosurf = _import("nanosurf", packages)
+    vendor: Any = getattr(nanosurf, "studio", None)
+    if not hasattr(vendor, "Studio"):
+        version = getattr(nanosurf, "__version__", "of unknown version")
+        msg = f"nanosurf {version} has no studio here: pip install {packages}"
+        raise ConfigurationError(msg)
+    from tasks_lib.instruments.nanosurf.studio import StudioBackEnd
+
+    # Packages before 2.0 raise nothing of their own.
+    script_error = getattr(vendor, "StudioScriptError", RuntimeError)
+
+    def connect() -> Any:
+        studio = vendor.Studio()
+        try:
+            return studio.spm if studio.connect() else None
+        except (script_error, OSError) as error:
+            msg = f"Nanosurf Studio does not answer ({error}): start it, open a session, then start this worker"
+            raise ConfigurationError(msg) from error
+
+    return StudioBackEnd(connect, limits, gallery, script_error=script_error, name=options.name)
+
+
+def _import(name: str, packages: str = "nanosurf==1.12.1 pywin32") -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        msg = f"there is no {name} here ({error}): on Windows, pip install nanosurf==1.12.1 pywin32"
+        msg = f"there is no {name} here ({error}): on Windows, pip install {packages}"
         raise ConfigurationError(msg) from error
 
 

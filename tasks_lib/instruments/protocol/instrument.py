@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 Approve = Callable[[CriticalAction, str], bool]
 
 LEASE_SECONDS = 600.0
+# A frame whose lines come all at its end renews no lease meanwhile; half of one is left when it begins.
+MAX_SILENT_S = LEASE_SECONDS / 2 - 60
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 MAX_APPROACH_S = LEASE_SECONDS / 2
 
@@ -249,6 +251,7 @@ class Instrument:
                 msg = f"no scan without contact: the tip is {state.approach}: approach first"
                 raise RefusedError(msg)
             self.limits.check_state(state)
+            self._check_time(state)
             lost: list[LeaseHeldError] = []
 
             def each(line: LineReport) -> bool:
@@ -300,6 +303,15 @@ class Instrument:
             self._log.note(kind, details)
         finally:
             self._turn.release()
+
+    def _check_time(self, state: State) -> None:
+        """Refuse a frame that would outlast the lease, where no line says meanwhile that somebody is there."""
+        if not self.limits.reports_lines and state.scan.frame_time_s > MAX_SILENT_S:
+            msg = (
+                f"{self.name} reports no line while it scans, so a frame takes {MAX_SILENT_S:g} s at most, not"
+                f" {state.scan.frame_time_s:g} s: take fewer lines or less time per line"
+            )
+            raise RefusedError(msg)
 
     def _renew(self) -> None:
         # A lease can be lost only when it ran out, so half of its time is early enough. One that was given back is no

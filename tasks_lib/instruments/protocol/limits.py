@@ -76,6 +76,8 @@ class Limits(Record):
         Highest force of the setpoint, in contact modes and where the lever's sensitivity is known.
     free_deflection_v : float
         What the detector shows of a lever that touches nothing: the lever is bent by the setpoint less this.
+    reports_lines : bool
+        Whether lines are reported while a frame is scanned; else all of them when it is there.
     """
 
     spans: dict[Parameter, Span]
@@ -85,6 +87,7 @@ class Limits(Record):
     max_speed_m_s: float
     max_force_n: float
     free_deflection_v: float = 0.0
+    reports_lines: bool = True
 
     def lever(self, name: str) -> Lever:
         """Return a lever by name.

@@ -169,7 +169,7 @@ def test_the_worker_needs_nothing_that_windows_lacks() -> None:
         import sys
         class Windows:
             absent = {"fcntl", "pwd", "grp", "resource", "termios", "httpx", "fsspec", "prefect", "numba", "scipy",
-                      "skimage", "tasks_lib.store", "tasks_lib.sandbox", "tasks_lib.instruments.twin"}
+                      "h5py", "skimage", "tasks_lib.store", "tasks_lib.sandbox", "tasks_lib.instruments.twin"}
             def find_spec(self, name, path=None, target=None):
                 if name in self.absent:
                     raise ModuleNotFoundError(f"No module named {name!r}")

@@ -7,6 +7,7 @@ identifiers of this fake, and what is not documented above is not there.
 from __future__ import annotations
 
 import enum
+import importlib
 import os
 import uuid
 from typing import Any
@@ -37,6 +38,16 @@ _LEVERS = (
     "qp-fast-CB2", "qp-fast-CB3",
 )  # fmt: skip
 LEVER_GUIDS = {name: "{" + str(uuid.uuid5(uuid.NAMESPACE_DNS, name)).upper() + "}" for name in _LEVERS}
+
+
+def __getattr__(name: str) -> Any:
+    """Load `studio` where it lies beside: it saves files, which takes more than Python itself."""
+    if name == "studio":
+        try:
+            return importlib.import_module(".studio", __name__)
+        except ModuleNotFoundError as error:
+            raise AttributeError(f"module {__name__!r} has no attribute 'studio' here: {error}") from None
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class Spm:
