@@ -342,7 +342,10 @@ class StudioBackEnd:
             msg = f"the limits name modes that are not driven here: {unknown}; those that are: {sorted(tree.MODES)}"
             raise ConfigurationError(msg)
         wanted = [name for name in tree.PLACES if name in self._limits.spans or name in tree.NEEDED]
-        if absent := [name for name in wanted if not self._tree.has(tree.PLACES[name][0])]:
+        absent = [name for name in wanted if not self._tree.has(tree.PLACES[name][0])]
+        if "direction" in self._limits.spans and not self._tree.has(tree.DIRECTION):
+            absent.append("direction")
+        if absent:
             msg = f"this program does not show {', '.join(absent)}: take their spans out of the limits"
             raise ConfigurationError(msg)
         for name in wanted:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import faulthandler
 import multiprocessing
+import os
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 from tasks_lib.instruments.nhf._errors import NhfError
 from tasks_lib.instruments.nhf._reader import NhfFile, read_nhf
@@ -27,7 +30,7 @@ def read_nhf_apart(content: bytes, *, name: str, seconds: float = 60.0) -> NhfFi
     """
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe(duplex=False)
-    process = context.Process(target=_read, args=(there, content, name), daemon=True)
+    process = context.Process(target=_read, args=(there, content, name, seconds), daemon=True)
     process.start()
     there.close()
     try:
@@ -47,7 +50,10 @@ def read_nhf_apart(content: bytes, *, name: str, seconds: float = 60.0) -> NhfFi
     raise NhfError(done[0], place=done[1])
 
 
-def _read(answer: Connection, content: bytes, name: str) -> None:
+def _read(answer: Connection, content: bytes, name: str, seconds: float) -> None:
+    # Whoever waits may be gone by then; this watchdog ends the process even while the library has the interpreter.
+    silent = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - it is needed until the end
+    faulthandler.dump_traceback_later(seconds + 1, exit=True, file=silent)
     try:
         answer.send(read_nhf(content, name=name))
     except NhfError as error:

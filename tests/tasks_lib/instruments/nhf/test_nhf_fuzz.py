@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import tracemalloc
 
 import h5py
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from tasks_lib.instruments.frame import Channel, Direction, Frame, Gains, ScanSettings
 from tasks_lib.instruments.nhf import NhfError, read_nhf, read_nhf_apart, write_nhf
+from tasks_lib.instruments.nhf._apart import _read
 
 
 def build(version: str) -> bytes:
@@ -69,12 +71,26 @@ def test_a_claim_of_gigabytes_costs_nothing(tmp_path, pixels: int) -> None:
     tracemalloc.stop()
 
 
-def test_a_file_on_which_the_library_hangs_is_given_up() -> None:
+def torn() -> bytes:
+    """A file on which the library hangs: the size of a text in the heap is wrong, and what follows has no length."""
     content = bytearray(WHOLE["1.1"])
-    # The size of a text in the heap: what follows is then taken for a text of no length, over and over.
     content[content.rindex(b"Deflection") - 8] = 1
+    return bytes(content)
+
+
+def test_a_file_on_which_the_library_hangs_is_given_up() -> None:
     with pytest.raises(NhfError, match=r"torn\.nhf: file: was not read within 4 s"):
-        read_nhf_apart(bytes(content), name="torn.nhf", seconds=4)
+        read_nhf_apart(torn(), name="torn.nhf", seconds=4)
+
+
+def test_the_process_ends_by_itself_where_nobody_waits_any_more() -> None:
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe(duplex=False)
+    process = context.Process(target=_read, args=(there, torn(), "torn.nhf", 1.0))
+    process.start()
+    process.join(60)
+    assert process.exitcode == 1
+    here.close()
 
 
 def test_a_file_read_apart_is_the_same() -> None:
