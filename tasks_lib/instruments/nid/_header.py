@@ -7,6 +7,7 @@ a meaning, knows no byte offsets, and takes longer than all the rest of the read
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import NoReturn
 
 from tasks_lib.instruments.nid._errors import NidError
@@ -16,20 +17,22 @@ MARKER = b"\n#!"
 # The largest header at hand, of a hundred force curves, has 147 kB and 6,816 lines.
 MAX_HEADER_BYTES = 4 * 2**20
 MAX_HEADER_LINES = 100_000
+_CURVE = "\nLineDim"
 
 
 class NidHeader(Mapping[str, "HeaderSection"]):
     r"""Sections of the header by name, for example ``DataSet\Parameters\Imaging``.
 
     The lines of a section are looked at, and a broken one refused, when the section is first asked for. Of the forty
-    sections a reader needs ten.
+    sections a reader needs ten. The lines of single curves (``LineDim7Points``), hundreds in a channel's section, wait
+    until one of them, or the whole section, is asked for.
     """
 
     def __init__(self, text: str, source: str) -> None:
         self.source = source
         self._text = text
         self._bodies = _bodies(text, source)
-        self._pairs: dict[str, dict[str, str]] = {}
+        self._pairs: dict[str, Mapping[str, str]] = {}
 
     def __getitem__(self, name: str) -> HeaderSection:
         return HeaderSection(self, name, self._read(name))
@@ -51,11 +54,19 @@ class NidHeader(Mapping[str, "HeaderSection"]):
         """Return a value as the file has it, without the spaces around it; empty where there is none."""
         return self._read(section).get(key, "").strip() if section in self else ""
 
-    def _read(self, name: str) -> dict[str, str]:
+    def _read(self, name: str) -> Mapping[str, str]:
         pairs = self._pairs.get(name)
         if pairs is None:
-            pairs = self._pairs[name] = _pairs(self._bodies[name], self._text, self.source)
+            body = self._bodies[name]
+            first = body.find(_CURVE)
+            pairs = _pairs(body, self._text, self.source) if first < 0 else self._read_around_curves(body, first)
+            self._pairs[name] = pairs
         return pairs
+
+    def _read_around_curves(self, body: str, first: int) -> Mapping[str, str]:
+        behind = body.find("\n", body.rfind(_CURVE) + 1)
+        around = body[:first] + (body[behind:] if behind >= 0 else "")
+        return _PairsWithCurves(_pairs(around, self._text, self.source), body, self._text, self.source)
 
     def byte_of(self, section: str, key: str = "") -> int:
         """Return the offset of a key's line, or of the section's where the key is not there."""
@@ -71,6 +82,27 @@ class NidHeader(Mapping[str, "HeaderSection"]):
                 return offset
             offset += len(line.encode()) + 1
         return found
+
+
+class _PairsWithCurves(Mapping[str, str]):
+    """Pairs of a section that describes curves: all its lines are cut when a key is not among those `around` them."""
+
+    def __init__(self, around: Mapping[str, str], body: str, text: str, source: str) -> None:
+        self._around = around
+        self._whole = (body, text, source)
+
+    def __getitem__(self, key: str) -> str:
+        return self._around[key] if key in self._around else self._all[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    @cached_property
+    def _all(self) -> Mapping[str, str]:
+        return _pairs(*self._whole)
 
 
 class HeaderSection(Mapping[str, HeaderValue]):
@@ -138,7 +170,7 @@ def parse_header(content: bytes, source: str) -> tuple[NidHeader, int]:
     ------
     NidError
         If there is no marker, the text is not UTF-8, or a section occurs twice. When a section is asked for: if one of
-        its lines is not ``key=value``, or a key of it occurs twice.
+        its lines is not ``key=value``, or a key of it occurs twice; among its lines of curves, when one is asked for.
     """
     end = content.find(MARKER, 0, MAX_HEADER_BYTES + len(MARKER))
     if end < 0:

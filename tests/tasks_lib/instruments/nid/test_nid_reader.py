@@ -159,6 +159,42 @@ def test_the_place_of_a_duplicate_is_its_second_line_also_behind_signs_of_two_by
     assert caught.value.byte == broken.index(line) + len(line)
 
 
+CURVES = b"".join(b"LineDim%d%s=1\r\n" % (line, key) for line in range(3) for key in (b"Range", b"Min", b"Points"))
+
+
+def test_lines_of_curves_are_read_with_their_section(content):
+    nid = read_nid(content.replace(b"SaveMode=", CURVES + b"SaveMode=", 1))
+    section = nid.channels[0].described
+    assert nid.channels[0].line_points == (1, 1, 1)
+    assert [key for key in section if key.startswith("LineDim")] == [
+        line.split("=")[0] for line in CURVES.decode().split()
+    ]
+    assert section["LineDim2Points"].value == 1
+    assert "LineDim3Points" not in section
+    with pytest.raises(NidError, match="LineDim3Points: is missing"):
+        section.integer("LineDim3Points")
+
+
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        (b"LineDim1Min=2", "key LineDim1Min occurs twice"),
+        (b"Points=2", "key Points occurs twice"),
+        (b"LineDim1", "neither"),
+        (b"=1", "neither"),
+    ],
+)
+@pytest.mark.parametrize(
+    "ask", [sanity_report, lambda nid: nid.channels[0].line_points, lambda nid: len(nid.channels[0].described)]
+)
+def test_a_broken_line_among_curves_is_refused_when_they_are_asked_for(content, line, rule, ask):
+    curves = CURVES.replace(b"LineDim2Min", line + b"\r\nLineDim2Min")
+    broken = content.replace(b"SaveMode=", curves + b"SaveMode=", 1)
+    with pytest.raises(NidError, match=rule) as caught:
+        ask(read_nid(broken))
+    assert broken[caught.value.byte :].startswith(line)
+
+
 @pytest.mark.parametrize("source", [b"", b"#!", b"\n#!", b"[DataSet]\n#!", b"\x00" * 100, b"PK\x03\x04" * 50])
 def test_what_is_no_nid_file_is_refused(source):
     with pytest.raises(NidError):
