@@ -10,6 +10,7 @@ from tasks_lib.records._document import (
     clean_text,
     dump_json,
     load_json,
+    no_key_twice,
     now,
 )
 from tasks_lib.records.identifiers import check_relative_path, episode_id, slug
@@ -156,6 +157,7 @@ __all__ = [
     "dump_json",
     "episode_id",
     "load_json",
+    "no_key_twice",
     "now",
     "slug",
 ]

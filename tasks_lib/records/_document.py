@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar, Self
 
@@ -121,7 +122,7 @@ def load_json(text: str | bytes) -> Json:
         # Left alone, the parser would guess UTF-16 or UTF-32 from the first bytes.
         text = text.decode("utf-8")
     try:
-        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_repeats)
+        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=no_key_twice)
     except RecursionError:
         msg = "JSON is nested too deep to be read: flatten it"
         raise ValueError(msg) from None
@@ -132,11 +133,25 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(msg)
 
 
-def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def no_key_twice(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of the pairs that a reader of JSON found: the ``object_pairs_hook`` of whoever reads strictly.
+
+    Left alone, the reader would take the last of several values, and another program the first.
+
+    Parameters
+    ----------
+    pairs : iterable of tuple
+        Keys and values in their order.
+
+    Raises
+    ------
+    ValueError
+        If a key stands twice; the message has its first 80 characters.
+    """
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            msg = f"key {key!r} stands twice in one JSON object: keep one"
+            msg = f"key {key[:80]!r} stands twice in one JSON object: keep one"
             raise ValueError(msg)
         found[key] = value
     return found

@@ -11,13 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+from tasks_lib.evaluation.alignment._fences import published_block, without_box_markers
 from tasks_lib.records import Json
 
 _BOXED = re.compile(r"\\boxed\{([^}]+)\}")
 _NUMBER = re.compile(r"[-+]?\d*\.?\d+(?:[eE][-+]?\d+)?")
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
-_FENCE = re.compile(r"```(?:json)?\s*\n?(.*?)```", re.DOTALL | re.IGNORECASE)
-_BOX_MARKERS = re.compile(r"<\|(?:begin|end)_of_box\|>")
 _CATEGORIES = range(1, 5)
 
 
@@ -79,10 +78,10 @@ def tool_calls(text: str) -> list[dict[str, Any]]:
         The items as they were written, extra keys and all; empty for whatever is not understood.
     """
     text = _THOUGHT.sub("", text)
-    for candidate in (text, _BOX_MARKERS.sub("", text)):
-        fenced = _FENCE.search(candidate)
+    for candidate in (text, without_box_markers(text)):
+        fenced = published_block(candidate)
         try:
-            root = json.loads((fenced.group(1) if fenced else candidate).strip())
+            root = json.loads((candidate if fenced is None else fenced).strip())
         except (ValueError, RecursionError):
             continue
         found = root.get("tool_calls") if isinstance(root, dict) else root

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from tasks_lib.evaluation.alignment._fences import fenced_blocks, without_box_markers
 from tasks_lib.models import ToolCall
 from tasks_lib.models.dialects.calls import read_call
 from tasks_lib.models.dialects.reply import split_thought
+from tasks_lib.records import no_key_twice
 
-_FENCE = re.compile(r"^```[a-z]*[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
 _TAG = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
-_BOX_MARKERS = re.compile(r"<\|(?:begin|end)_of_box\|>")
 _BOXED = re.compile(r"\\boxed\{([^{}]*)\}")
 _DECIMAL = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
 
@@ -51,10 +51,10 @@ def read_tool_calls(text: str) -> CallsRead:
     CallsRead
         No call and no problem where the reply holds nothing like JSON: a model may answer in words.
     """
-    _, answer = split_thought(_BOX_MARKERS.sub("", text))
+    _, answer = split_thought(without_box_markers(text))
     if tags := _TAG.findall(answer):
         parts = tags
-    elif len(parts := _FENCE.findall(answer)) > 1:
+    elif len(parts := fenced_blocks(answer)) > 1:
         return CallsRead(problem=f"calls stand in one fenced block, this reply has {len(parts)}: write one")
     elif not parts:
         if not answer.lstrip().startswith(("{", "[", "```")):
@@ -63,7 +63,7 @@ def read_tool_calls(text: str) -> CallsRead:
     items: list[Any] = []
     for part in parts:
         try:
-            items += _items(json.loads(part, object_pairs_hook=_no_key_twice))
+            items += _items(json.loads(part, object_pairs_hook=no_key_twice))
         except RecursionError:
             return CallsRead(problem="the JSON of the calls is nested too deeply: flatten it")
         except ValueError as error:
@@ -129,13 +129,3 @@ def _call(item: Any, position: int) -> ToolCall:
     # Some models write the object as a text. NaN and infinity come out as such, and are refused like in a text.
     raw = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     return read_call(item.get("id"), item["name"], raw, position)
-
-
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            msg = f"{key!r} is given twice"
-            raise ValueError(msg)
-        found[key] = value
-    return found

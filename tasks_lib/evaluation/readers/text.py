@@ -10,7 +10,7 @@ from typing import Any
 from tasks_lib.databases.identifiers import mp_id, mp_number
 from tasks_lib.evaluation._registry import Unreadable
 from tasks_lib.evaluation.units import is_missing, parse_quantity
-from tasks_lib.records import Json
+from tasks_lib.records import Json, no_key_twice
 
 LARGEST_TEXT = 32 * 1024 * 1024
 """Longer text is not read, bytes."""
@@ -116,13 +116,10 @@ def _fold_id(text: str) -> str:
 
 
 def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        msg = f"key {twice[:80]!r} stands twice in one JSON object"
-        raise Unreadable(msg)
-    return found
+    try:
+        return no_key_twice(pairs)
+    except ValueError as error:
+        raise Unreadable(str(error)) from error
 
 
 def resolve(tree: Json, pointer: str) -> Json:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from tasks_lib.models.dialects.reply import deeper_than
 from tasks_lib.models.messages import ToolCall
-from tasks_lib.records import clean_text
+from tasks_lib.records import clean_text, no_key_twice
 
 # No tool of ours has arguments within arguments within arguments.
 _DEEPEST = 32
@@ -50,7 +50,7 @@ def read_call(given: Any, name: Any, raw: str, position: int) -> ToolCall:
         return ToolCall(call_id, name, raw, None, "the call names no tool")
     try:
         arguments = json.loads(
-            text or "{}", object_pairs_hook=_no_key_twice, parse_constant=_not_json, parse_float=_finite
+            text or "{}", object_pairs_hook=no_key_twice, parse_constant=_not_json, parse_float=_finite
         )
         if deeper_than(_DEEPEST, arguments):
             raise RecursionError  # told as what the reader of JSON itself finds too deep
@@ -100,16 +100,6 @@ def sendable(name: str) -> str:
 def is_ours(call_id: str) -> bool:
     """Tell whether an id was made here because the endpoint gave none."""
     return re.fullmatch(r"call_\d+_[0-9a-f]{12}(?:_\d+)?", call_id) is not None
-
-
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            msg = f"{key[:80]!r} is given twice"
-            raise ValueError(msg)
-        found[key] = value
-    return found
 
 
 def _not_json(name: str) -> NoReturn:

@@ -73,6 +73,7 @@ def test_a_document_cannot_be_changed(documents, model, data):
         ('{"a": NaN}', "strict JSON has no NaN"),
         ('{"a": -Infinity}', "strict JSON has no -Infinity"),
         ('{"owner": "a", "owner": "b"}', "'owner' stands twice"),
+        (f'{{"{"k" * 999}": 1, "{"k" * 999}": 2}}', "key 'k{80}' stands twice"),
         (b"\xff\xfe{\x00}\x00", "utf-8"),
         ('{"a": 1} x', "Extra data"),
         ("[" * 200_000, "nested too deep"),

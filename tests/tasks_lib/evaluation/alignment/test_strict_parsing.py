@@ -50,7 +50,7 @@ def test_empty_arguments_with_an_empty_text_behind_are_read_with_a_note() -> Non
     [
         ('"{\\"a\\":1"', "no valid JSON"),
         ('"{\\"a\\":1}{\\"a\\":2}"', "Extra data"),
-        ('"{\\"a\\":1,\\"a\\":2}"', "'a' is given twice"),
+        ('"{\\"a\\":1,\\"a\\":2}"', "'a' stands twice"),
         ('"[1]"', "a JSON list"),
         ("[1]", "a JSON list"),
         ("null", "a JSON null"),
@@ -86,7 +86,7 @@ def test_an_item_that_is_no_call_is_counted_and_not_dropped(item: str) -> None:
         ('{"tool_calls":[],}', "calls are JSON"),
         (f"```json\n{CALL}\n```\n```json\n{CALL}\n```", "has 2: write one"),
         (f"{CALL}{CALL}", "Extra data"),
-        ('{"name":"a/x","name":"a/y","arguments":{}}', "'name' is given twice"),
+        ('{"name":"a/x","name":"a/y","arguments":{}}', "'name' stands twice"),
         ("[" * 100_000, "nested too deeply"),
         ("```json\n{}", "calls are JSON"),
     ],

@@ -53,7 +53,7 @@ def test_arguments_that_fit_have_no_problem(arguments):
         # Field faults 18 and 19: what is no JSON object is never taken for an empty one.
         ('{"title": "a"', "no valid JSON object"),
         ('{"title": "a"}{"title": "b"}', "no valid JSON object"),
-        ('{"title": "a", "title": "b"}', "given twice"),
+        ('{"title": "a", "title": "b"}', "stands twice"),
         ("null", "JSON null, not an object"),
         ("wiki", "no valid JSON object"),
     ],
