@@ -8,9 +8,11 @@ from __future__ import annotations
 import base64
 import json
 import re
+import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,6 +30,8 @@ _PAGE = Path(__file__).with_name("bench.html")
 _ELSEWHERE = 4001  # of the codes that are free for applications; the page knows it
 _LARGEST_FIGURE = 8 * 2**20
 _MOST_FILES = 200
+_LONGEST_FAULT = 200
+_GOODBYE = 3.0  # s that a window has to take its leave when another one has come
 _BACKTICKS = re.compile(r"`{3,}")
 
 
@@ -118,7 +122,7 @@ class Bench:
             self._changed.notify_all()
         self._tell("the person is at the page" if before is None else "the page went over to another window")
         if before is not None:
-            before.close(_ELSEWHERE, "another window has this page now")
+            threading.Thread(target=_dismiss, args=(before,), name="bench", daemon=True).start()
         # A page that is suspended takes nothing: it keeps this thread waiting, and not the episode.
         sender = threading.Thread(target=self._send, args=(browser,), name="bench", daemon=True)
         sender.start()
@@ -151,10 +155,11 @@ class Bench:
             if not self._asking or self._there is not browser:
                 return  # pressed twice, or in a window that has lost the page
             try:
-                self._reply = _reply(_Said.model_validate_json(message))
+                self._reply = _reply(_Said.model_validate_json(message), self._stage.modality)
             except ValidationError as error:
                 fault = error.errors(include_input=False)[0]
-                self._said = f"That was not done: {' '.join([*map(str, fault['loc']), fault['msg']])}"
+                told = " ".join([*(str(place)[:_LONGEST_FAULT] for place in fault["loc"]), fault["msg"]])
+                self._said = f"That was not done: {told}"
             except ValueError as error:
                 self._said = str(error)
             else:
@@ -200,10 +205,28 @@ def _tip(kind: str, view: View) -> str:
     return f"A whole Python script. It is run in the work folder, for {SCRIPT_SECONDS:.0f} s at most."
 
 
-def _reply(said: _Said) -> str:
+def _dismiss(browser: ServerConnection) -> None:
+    """Tell a window that another one has the page; a suspended one is cut off, for it would never hear of it."""
+
+    def cut() -> None:
+        with suppress(OSError):
+            browser.socket.shutdown(socket.SHUT_RDWR)
+
+    # Whoever sends holds the connection's lock for as long as nothing is taken, and closing waits for that lock.
+    last = threading.Timer(_GOODBYE, cut)
+    last.daemon = True
+    last.start()
+    browser.close(_ELSEWHERE, "another window has this page now")
+    last.cancel()
+
+
+def _reply(said: _Said, modality: Modality) -> str:
     """Write what a person asks for as an agent would; ValueError where there is nothing to do."""
     if said.do != "run":
         return decided(Decision.DONE if said.do == "done" else Decision.FAIL)
+    if said.kind not in BLOCKS[modality]:
+        msg = f"A {modality} stage takes no {said.kind} script: reload the page."
+        raise ValueError(msg)
     if not said.script.strip():
         msg = "There is nothing to run: write a script first."
         raise ValueError(msg)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import socket
 import threading
 
 import httpx
@@ -86,6 +87,8 @@ def test_a_person_is_shown_what_an_agent_is_and_nothing_of_the_checks(served, wi
         ("[]", "should be an object"),
         ('{"do": "run", "script": "x", "points": 5}', "points Extra inputs"),
         ('{"do": "run", "kind": "bash", "script": "x"}', "kind Input should be"),
+        (json.dumps({"do": "run", "k" * 500_000: 1}), "k Extra inputs"),
+        ("[" * 100_000, "Invalid JSON"),
         ('{"do": "run", "script": 5}', "script Input should be a valid string"),
         ('{"do": "run", "script": "\\ud800"}', "Invalid JSON"),
         (json.dumps({"do": "run", "script": " \n"}), "There is nothing to run: write a script first."),
@@ -100,6 +103,7 @@ def test_what_cannot_be_done_is_told_and_costs_nothing(served, window, sent, sai
     me.socket.send(sent)
     state = me.until(lambda state: state["said"])
     assert said in state["said"]
+    assert len(state["said"]) < 400
     assert state["state"] == "asking"
     assert served.bench.taken() is None
     me.send(do="run", script="print(1)")
@@ -149,6 +153,37 @@ def test_a_page_that_takes_nothing_holds_up_nobody(served, window):
     asked.start()
     asked.join(PATIENCE)
     assert not asked.is_alive()
+
+
+def test_a_suspended_window_does_not_keep_the_page_from_the_next(served, window):
+    """Nothing is ever read from this socket: what is sent fills the buffers, and whoever sends more is stuck."""
+    folder, cookie = keys = window(served.url).keys
+    with socket.create_connection(("127.0.0.1", served.port)) as suspended:
+        request = [
+            f"GET {folder.partition(str(served.port))[2]}/bench HTTP/1.1", f"Host: 127.0.0.1:{served.port}",
+            "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+            "Sec-WebSocket-Version: 13", f"Cookie: {cookie}", "", "",
+        ]  # fmt: skip
+        suspended.sendall("\r\n".join(request).encode())
+        served.ask(figure=b"x" * 8 * 2**20)
+        suspended.recv(16 * 1024, socket.MSG_PEEK | socket.MSG_WAITALL)  # the figure is on its way
+        me = window(served.url, keys)
+        assert me.asked()
+        me.send(do="done")
+        assert me.until(lambda state: state["state"] == "busy")
+
+
+def test_a_script_of_a_kind_that_the_stage_does_not_take_costs_nothing(window):
+    stage = load_task(find_root() / "mattoolbench" / "mixed" / "anatase-reference-overlay").task.stages[0]
+    bench = Bench(stage, AgentSettings(), lambda _: None)
+    with ScreenServer(None, bench=bench) as server:
+        me = window(server.url)
+        view = View(Brief.of(stage), step=1, steps_left=5, seconds_left=600.0)
+        bench.ask(view, step=1, steps_left=5, files=['<img src=x onerror="alert(1)">\n', "\udcff"])
+        assert me.asked()["files"] == ['<img src=x onerror="alert(1)">\n', "\udcff"]
+        me.send(do="run", kind="veusz", script="Add('page')")
+        assert "takes no veusz script" in me.until(lambda state: state["said"])["said"]
+        assert bench.taken() is None
 
 
 def test_only_the_browser_that_came_first_has_the_page(served, window):
