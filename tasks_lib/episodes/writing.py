@@ -86,6 +86,10 @@ class Writer:
             if self._desk.is_done():
                 text = decided(Decision.DONE)
                 break
+        if self._sitting is not None:
+            # What hands did since the last turn: after the reply it would be taken for the machine's own doing.
+            self._computer.settle()
+            self._sitting.fetch()
         self._hands = self._cut()
         if self._count + len(self._hands) >= self._most:
             self.is_spent = True

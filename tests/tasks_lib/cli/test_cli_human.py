@@ -178,6 +178,32 @@ def test_ctrl_c_keeps_what_was_done(started, window):
         httpx.get(f"{me.folder}/")
 
 
+@pytest.mark.desktop
+@pytest.mark.skipif(bool(missing), reason="; ".join(missing))
+def test_ctrl_c_while_a_script_of_a_figure_runs_keeps_hands_and_scripts(started, window, person):
+    command = started(MIXED)
+    me = window(command.url())
+    me.asked()
+    me.do(do="run", script=oracle("reference"))
+    me.send(do="done")
+    me = window(command.url())
+    me.asked()
+    eyes = person(f"{me.folder}/?", me.keys)
+    eyes.click(300, 300)
+    eyes.find_pointer(300, 300)
+    me.do(do="run", kind="veusz", script="Add('page')")
+    me.send(do="run", kind="veusz", script="import time\ntime.sleep(600)")
+    me.until(lambda state: state["state"] == "busy")
+    os.killpg(command.process.pid, signal.SIGINT)
+    code, told = command.end()
+    assert code == 130, told
+    assert command.store.read_document(command.attempt().void, VoidRecord).reason == "cancelled"
+    steps = command.store.read_lines(command.attempt().stage("figure").trajectory, Step)
+    click = ["mouse.move_abs", "mouse.single_click"]
+    assert [[action.kind for action in step.actions] for step in steps] == [click, ["veusz"]]
+    assert [step.index for step in steps] == [1, 2]
+
+
 def test_without_a_terminal_nobody_plays(tmp_path, monkeypatch):
     place = Path("mattoolbench") / "xps" / "active-range"
     shutil.copytree(find_root() / place, tmp_path / "defs" / place)

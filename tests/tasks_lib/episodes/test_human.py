@@ -262,6 +262,36 @@ async def test_a_figure_is_made_by_scripts_and_hands_together(store, plan, figur
 
 @pytest.mark.desktop
 @pytest.mark.skipif(bool(missing), reason="; ".join(missing))
+async def test_hands_right_before_a_script_is_run_are_kept(store, plan, figures, window, person):
+    class Quick(Desk):
+        """All is done between two looks at the recording."""
+
+        def begin(self, stage, url) -> None:
+            self._url = url
+            self._turns = 0
+
+        def is_done(self) -> bool:
+            self._turns += 1
+            if self._turns == 1:
+                me = window(self._url)
+                me.asked()
+                eyes = person(self._url, me.keys)
+                eyes.click(300, 300)
+                eyes.find_pointer(300, 300)
+                me.send(do="run", kind="veusz", script="Add('page')")
+                me.until(lambda state: state["state"] == "busy")
+            return self._turns > 1
+
+    episode = plan(store, figures, Player("human")).episodes[0].id
+    with seated(lambda: Quick(None, [])):
+        await run_episode(store, "r1", episode, figures, plain_phases())
+    steps = trajectories(store, "r1", episode)("main")
+    kinds = [[action.kind for action in step.actions] for step in steps]
+    assert kinds == [["mouse.move_abs", "mouse.single_click"], ["veusz"], []]
+
+
+@pytest.mark.desktop
+@pytest.mark.skipif(bool(missing), reason="; ".join(missing))
 async def test_hands_count_for_the_steps_of_a_figure(store, plan, figures, window, person):
     (task,) = figures.rglob("task.yaml")
     task.write_text(task.read_text(encoding="utf-8").replace("steps: 15", "steps: 2"), encoding="utf-8", newline="\n")
