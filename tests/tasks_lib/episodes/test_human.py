@@ -262,6 +262,32 @@ async def test_a_figure_is_made_by_scripts_and_hands_together(store, plan, figur
 
 @pytest.mark.desktop
 @pytest.mark.skipif(bool(missing), reason="; ".join(missing))
+async def test_a_mixed_task_of_a_person_is_played_again(store, plan, tmp_path, window, person):
+    place = Path("mattoolbench") / "mixed" / "anatase-reference-overlay"
+    root = tmp_path / "defs"
+    shutil.copytree(find_root() / place, root / place)
+
+    def write(stage, url):
+        me = window(url)
+        me.asked()
+        if stage == "figure":
+            eyes = person(url, me.keys)
+            eyes.click(300, 300)
+            eyes.find_pointer(300, 300)
+        me.do(do="run", kind="veusz" if stage == "figure" else "python", script=oracle(root, stage))
+        me.do(do="done")
+
+    episode = plan(store, root, Player("human")).episodes[0].id
+    with seated(lambda: Desk(write, [])):
+        verdict = await run_episode(store, "r1", episode, root, plain_phases())
+    assert verdict.score == 1
+    assert len(trajectories(store, "r1", episode)("figure")) == 3
+    again = await replayed(store, root, plan)
+    assert (again.score, again.earned) == (1, verdict.earned)
+
+
+@pytest.mark.desktop
+@pytest.mark.skipif(bool(missing), reason="; ".join(missing))
 async def test_hands_right_before_a_script_is_run_are_kept(store, plan, figures, window, person):
     class Quick(Desk):
         """All is done between two looks at the recording."""
