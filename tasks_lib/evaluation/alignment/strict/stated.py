@@ -15,18 +15,26 @@ from tasks_lib.records import Document, Record, load_json
 from tasks_lib.records.errors import ConfigurationError
 
 _TOLD = 12
+_LONGEST = 300  # characters of a fault
 
 
 class StatedRule(Record):
     """What is stated of one argument; what is left out stays as the schema has it."""
 
     kind: Kind | None = None
-    tolerance: float | None = Field(default=None, ge=0, description="absolute, of numbers, in the rule's unit")
-    relative: float | None = Field(default=None, ge=0, lt=1, description="of the reference's number: 0.01 is 1 %")
+    tolerance: float | None = Field(
+        default=None, strict=True, ge=0, description="absolute, of numbers, in the rule's unit"
+    )
+    relative: float | None = Field(
+        default=None, strict=True, ge=0, lt=1, description="of the reference's number: 0.01 is 1 %"
+    )
     unit: str | None = Field(default=None, description="unit or currency that a bare number is in")
-    metres: float | None = Field(default=None, gt=0, description="distance that still is the same place")
-    # Not 0: a tool whose arguments all weigh nothing would be matched by any call of it.
-    weight: float | None = Field(default=None, gt=0, description="before it is multiplied by what the argument tells")
+    metres: float | None = Field(default=None, strict=True, gt=0, description="distance that still is the same place")
+    # Not 0: a tool whose arguments all weigh nothing would be matched by any call of it. The same comes of weights that
+    # are no numbers any more when they are multiplied, and sums of the largest ones are infinite.
+    weight: float | None = Field(
+        default=None, strict=True, ge=0.001, le=1000, description="before it is multiplied by what the argument tells"
+    )
 
 
 class ArgumentRules(Document):
@@ -69,14 +77,22 @@ def read_rules(path: Path) -> ArgumentRules:
         If the file cannot be read.
     """
     try:
-        return ArgumentRules.model_validate(load_json(path.read_bytes()))
+        rules = ArgumentRules.model_validate(load_json(path.read_bytes()))
+        _ = rules.digest  # now: what cannot be written again would end the scoring
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, one['loc'])) or 'root'}: {one['msg']}" for one in error.errors())
+        every = [f"{'.'.join(map(str, one['loc'])) or 'root'}: {one['msg']}" for one in error.errors()]
+        more = f"; and {len(every) - _TOLD} more" if len(every) > _TOLD else ""
+        faults = "; ".join(one if len(one) <= _LONGEST else f"{one[:_LONGEST]}…" for one in every[:_TOLD]) + more
         msg = f"{path}: rules of arguments: {faults}: mend it (docs/trajectories.md has an example)"
+        raise ConfigurationError(msg) from error
+    except UnicodeEncodeError as error:
+        lone = f"\\u{ord(error.object[error.start]):04x}"
+        msg = f"{path}: rules of arguments hold half a character, {lone}: leave it out"
         raise ConfigurationError(msg) from error
     except ValueError as error:
         msg = f"{path}: rules of arguments are JSON: {error}"
         raise ConfigurationError(msg) from error
+    return rules
 
 
 def with_stated(

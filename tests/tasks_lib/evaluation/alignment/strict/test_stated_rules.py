@@ -134,7 +134,14 @@ def test_a_rule_of_a_tool_that_no_reference_calls_does_nothing(tools: ToolSnapsh
         ('{"tools": {"a/b": {"/n": {"tolerance": -1}}}}', "greater than or equal to 0"),
         ('{"tools": {"a/b": {"/n": {"tolerance": NaN}}}}', "no NaN"),
         ('{"tools": {"a/b": {"/n": {"tolerance": 1e999}}}}', "finite"),
-        ('{"tools": {"a/b": {"/n": {"weight": 0}}}}', "greater than 0"),
+        ('{"tools": {"a/b": {"/n": {"weight": 0}}}}', "greater than or equal to 0.001"),
+        ('{"tools": {"a/b": {"/n": {"weight": 1e308}}}}', "less than or equal to 1000"),
+        ('{"tools": {"a/b": {"/n": {"tolerance": true}}}}', "valid number"),
+        ('{"tools": {"a/b": {"/n": {"metres": "5"}}}}', "valid number"),
+        ('{"tools": {"a/b": {"/n": {"unit": "\\ud800"}}}}', r"half a character, \\ud800"),
+        ("[" * 100_000, "nested too deep"),
+        ("\ufeff{}", "BOM"),
+        (json.dumps({"tools": {f"t{n}": {"/n": {"x" * 9999: 1}} for n in range(900)}}), "; and 888 more: mend it"),
         ('{"tools": {"a/b": {"n": {}}}}', "put a slash before it"),
         ('{"tools": {"a/b": {"/n": {}, "/n": {}}}}', "stands twice"),
     ],
@@ -142,5 +149,14 @@ def test_a_rule_of_a_tool_that_no_reference_calls_does_nothing(tools: ToolSnapsh
 def test_a_wrong_file_is_refused_with_the_place(text: str, told: str, tmp_path: Path) -> None:
     path = tmp_path / "rules.json"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(ConfigurationError, match=told):
+    with pytest.raises(ConfigurationError, match=told) as refused:
         read_rules(path)
+    assert len(str(refused.value)) < 5000
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "rules.json").write_bytes('{"tools": {}}'.encode("utf-16"))
+    with pytest.raises(ConfigurationError, match="are JSON"):
+        read_rules(tmp_path / "rules.json")
+    with pytest.raises(IsADirectoryError):
+        read_rules(tmp_path)
