@@ -17,7 +17,6 @@ from flows.orders import Order
 from flows.summaries import conclude_alone
 from tasks_lib.episodes import (
     EPISODES_AT_ONCE,
-    UnfitModelError,
     build_environments,
     check_models,
     outcome_of,
@@ -25,11 +24,12 @@ from tasks_lib.episodes import (
     without_verdict,
 )
 from tasks_lib.records import EpisodeSpec, RunSummary, VoidRecord
+from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.store import Store
 
 _LOG = logging.getLogger(__name__)
 
-# The state of a run that was not started: its summary, if there is one, is of an earlier time.
+# The state of a run that was not started, as its settings or its models are not fit: a summary is of an earlier time.
 REFUSED = "Refused"
 
 
@@ -73,7 +73,7 @@ async def benchmark(
     )  # fmt: skip
     try:
         return ending(await play_run(order))
-    except UnfitModelError as error:
+    except ConfigurationError as error:
         return Failed(name=REFUSED, message=str(error))
 
 
@@ -82,7 +82,7 @@ async def play_run(order: Order) -> RunSummary:
 
     Raises
     ------
-    UnfitModelError
+    ConfigurationError
         If the models are tried and one cannot do what its tasks need.
     """
     store = Store.open(order.store_url)

@@ -64,6 +64,7 @@ def tune(
     kept under tunings/ in the store. Exit code 1: frames could not be judged, the previous gains are restored.
 
     Example: matassay afm tune --scene rough --budget 20
+
     Example: matassay afm tune --instrument nanosurf --worker http://127.0.0.1:8765 --probe-lines 16
     """
     with explained():

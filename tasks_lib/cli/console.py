@@ -44,7 +44,8 @@ def say(text: str) -> None:
     """
     text = scrub(text)
     try:
-        err.print(text, markup=False)
+        # Wrapped by the terminal: a command in it can be copied whole.
+        err.print(text, markup=False, soft_wrap=True)
     except UnicodeEncodeError:
         sys.stderr.write(text.encode("ascii", "backslashreplace").decode("ascii") + "\n")
 
@@ -76,5 +77,8 @@ def explained(*, interrupts: bool = True) -> Iterator[None]:
         say(f"matassay: {error}")
         raise typer.Exit(Exit.WRONG_USE) from error
     except OSError as error:
-        say(f"matassay: {error}: check that the place is there, has room and may be used")
+        place = f"{error.filename}: " if error.filename else ""
+        absent = isinstance(error, FileNotFoundError)
+        advice = "check the path" if absent else "check that the place has room and may be used"
+        say(f"matassay: {place}{error.strerror or error}: {advice}")
         raise typer.Exit(Exit.WRONG_USE) from error

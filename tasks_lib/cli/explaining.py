@@ -16,7 +16,7 @@ from tasks_lib.reporting import explanation_json, explanation_lines
 
 
 def explain(
-    episode: Annotated[str, typer.Argument(metavar="EPISODE", help="As the run's table names it.")],
+    episode: Annotated[str, typer.Argument(metavar="EPISODE", help="As the run's report names it.")],
     run: Annotated[str | None, typer.Option("--run", metavar="RUN", help="By default the newest that has it.")] = None,
     folder: Annotated[
         Path | None,

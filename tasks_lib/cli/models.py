@@ -101,7 +101,8 @@ class _Row:
 def _chosen(names: list[str], models: dict[str, ModelSettings]) -> dict[str, ModelSettings]:
     for name in names:
         if name not in models:
-            msg = f"no [models.{name}] in matassay.toml; it has {', '.join(models) or 'none'}"
+            there = f"; it has {', '.join(models)}" if models else ": docs/models.md has a table for every provider"
+            msg = f"no [models.{name}] in matassay.toml{there}"
             raise ConfigurationError(msg)
     if not models:
         msg = "no table [models.NAME] in matassay.toml: docs/models.md has one for every provider"

@@ -213,12 +213,12 @@ def retry(
         if episode is not None and episode not in known:
             say(f"matassay: run {run_id} has no episode {episode!r}; it has {len(known)}, such as {min(known)}")
             raise typer.Exit(Exit.WRONG_USE)
-        todo = [spec for spec in without_verdict(place, manifest) if episode in (None, spec.id)]
-        if model_check:
-            check_models(manifest, todo, root, settings_file())
         own, night = _limit(budget_usd, budget_tokens), _limit(night_usd, night_tokens)
         if own or night:
             raise_budgets(place, manifest, settings_file(), run=own, night=night)
+        if model_check:
+            todo = [spec for spec in without_verdict(place, manifest) if episode in (None, spec.id)]
+            check_models(manifest, todo, root, settings_file())
         order = RunOrder(
             store_url=place.url,
             run_id=run_id,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from tasks_lib.cli.console import explained, out, print_json
+from tasks_lib.cli.console import explained, out, print_json, say
 from tasks_lib.cli.options import JsonOption
 from tasks_lib.cli.trajectory_strict import numbers
 from tasks_lib.evaluation.alignment import (
@@ -60,6 +60,7 @@ def baselines(
             given, snapshot = synthetic_references(seed), snapshot or synthetic_tools()
         else:
             given = read_trajectories(references)
+        say(f"guesses at {len(given.trajectories)} references; new texts are encoded first, which takes minutes")
         cache = EmbeddingCache(state_folder() / "embeddings.sqlite") if cached else None
         study = baseline_study(given, find_encoder(encoder), tools=snapshot, rules=stated, cache=cache, seed=seed)
         if folder:

@@ -33,10 +33,7 @@ def tell_strict(report: StrictReport) -> None:
     tell_some(f"{report.predictions}: counts 0, ", missing)
     tell_some(f"{report.predictions}: not scored, no reference of ", report.without_reference)
     if report.inferred:
-        number = len(report.inferred)
-        tell_some(
-            "", [f"schemas of {number} tools are inferred from the references: give --tools to have the real ones"]
-        )
+        tell_some("schema inferred from the references, give it by --tools: ", report.inferred)
 
 
 def show_strict(names: Sequence[str], reports: Sequence[StrictReport], by: str) -> None:

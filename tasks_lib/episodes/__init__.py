@@ -14,7 +14,7 @@ from tasks_lib.episodes.gallery import Unseen, end_states
 from tasks_lib.episodes.grading import evaluate, hand_over, judged
 from tasks_lib.episodes.live import act, collect, initialise, provision
 from tasks_lib.episodes.live_databases import live_settings
-from tasks_lib.episodes.model_checks import UnfitModelError, check_models
+from tasks_lib.episodes.model_checks import check_models
 from tasks_lib.episodes.needs import build_environments, needs_of
 from tasks_lib.episodes.plan import Player, episodes_for, make_manifest, open_run, unreadable_episodes
 from tasks_lib.episodes.progress import Event, EventKind, Listener, listening, tell
@@ -64,7 +64,6 @@ __all__ = [
     "Sample",
     "Selection",
     "ServeOrder",
-    "UnfitModelError",
     "Unseen",
     "accounts_of",
     "act",

@@ -13,11 +13,6 @@ from tasks_lib.records import EpisodeSpec, Modality, RunManifest
 from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.taskdefs import load_all
 
-
-class UnfitModelError(ConfigurationError):
-    """A model cannot do what the tasks of a run need of it."""
-
-
 Examine = Callable[[str, ModelSettings, frozenset[Capability]], tuple[Finding, ...]]
 
 
@@ -90,11 +85,12 @@ def check_models(
 
     Raises
     ------
-    UnfitModelError
-        If a capability fails or a key is not set; the message names each model, capability and reason.
     ConfigurationError
-        If a model has no settings.
+        If a capability fails or a key is not set; the message names each model, capability and reason. If a model has
+        no settings.
     """
+    if not any(spec.agent in MODEL_AGENTS for spec in episodes):
+        return {}
     models = load_models(models_file)
     found = {
         name: ask(name, models[name], wanted)
@@ -109,5 +105,5 @@ def check_models(
     if wrong:
         advice = "mend this, leave out the tasks that need it, or start all the same with --no-model-check"
         msg = "the run was not started, a model cannot do what its tasks need:\n" + "\n".join(wrong) + f"\n{advice}"
-        raise UnfitModelError(msg)
+        raise ConfigurationError(msg)
     return found

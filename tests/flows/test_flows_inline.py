@@ -69,6 +69,14 @@ def play(store: Store, root: Path, run_id: str, *, concurrency: int = 2) -> Any:
     return asyncio.run(benchmark(**order.flow_parameters(), return_state=True))
 
 
+def test_a_run_whose_settings_are_wrong_is_refused_in_words(store: Store, plan: MakeRun, one_stage: Path) -> None:
+    plan(store, one_stage, Player("llm", model="gone"), run_id="refused")
+    state = play(store, one_stage, "refused")
+    assert (state.name, state.is_failed()) == ("Refused", True)
+    assert state.message.startswith("model 'gone' is not in matassay.toml")
+    assert store.children("runs/refused") == ["manifest.json"]
+
+
 def test_pass_and_fail_are_completed_and_the_run_with_them(
     store: Store, plan: MakeRun, one_stage: Path, api: Api, until
 ) -> None:

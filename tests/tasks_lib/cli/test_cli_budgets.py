@@ -96,8 +96,8 @@ def test_a_run_stops_at_its_budget_and_retry_with_a_larger_one_goes_on(
     words = ("--model", "dear", "--trials", "2", "--concurrency", "1", "--no-model-check")
     (code, said), low, second = _in_one_process(
         ("run", *words, "--resume", "night", "--budget-tokens", "90000"),
-        ("retry", "night", "--budget-tokens", "100000"),
-        ("retry", "night", "--budget-tokens", "900000"),
+        ("retry", "night", "--budget-tokens", "100000", "--no-model-check"),
+        ("retry", "night", "--budget-tokens", "900000", "--no-model-check"),
     )
     assert code == 1, said
     assert "1 episodes are VOID(budget): run 'night' may spend 90000 tokens at models, and" in said

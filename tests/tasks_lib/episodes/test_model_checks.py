@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tasks_lib.episodes import Player, episodes_for, make_manifest
-from tasks_lib.episodes.model_checks import UnfitModelError, check_models, model_needs
+from tasks_lib.episodes.model_checks import check_models, model_needs
 from tasks_lib.models import ImageSettings, ModelSettings
 from tasks_lib.models.capabilities import Capability, Finding
 from tasks_lib.records import MachineSettings
@@ -78,7 +78,7 @@ def test_a_run_is_refused_with_every_model_capability_and_reason(tasks, tmp_path
         return tuple(Finding(capability, works[capability], f"{name} said") for capability in sorted(wanted))
 
     planned = manifest(tasks, CODE, GUI, players=(Player("llm", model="m"), Player("llm", model="n")))
-    with pytest.raises(UnfitModelError) as refused:
+    with pytest.raises(ConfigurationError) as refused:
         check_models(planned, planned.episodes, find_root(), _file(tmp_path), ask=ask)
     assert "model 'm', image: m said" in str(refused.value)
     assert "model 'n'" not in str(refused.value)
@@ -98,7 +98,7 @@ def test_only_what_is_still_to_be_played_is_asked_for(tasks, tmp_path: Path) -> 
     planned = manifest(tasks, CODE, GUI)
     code = [spec for spec in planned.episodes if spec.task_id == CODE]
     assert model_needs(planned, code, find_root(), {"m": EYES}) == {"m": frozenset({TEXT})}
-    assert check_models(planned, [], find_root(), _file(tmp_path)) == {}
+    assert check_models(planned, [], find_root(), tmp_path / "not-looked-for.toml") == {}
 
 
 def test_a_model_without_settings_is_refused(tasks, tmp_path: Path) -> None:
