@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from tasks_lib.instruments.frame import Z_AXIS, Direction, Frame, Gains, ScanSettings
 from tasks_lib.instruments.nanosurf import _studio_tree as tree
 from tasks_lib.instruments.nanosurf._studio_tree import StudioTree
-from tasks_lib.instruments.nhf import NhfError, NhfFile, NhfLever, NhfSettings, read_nhf_apart
+from tasks_lib.instruments.nhf import Lever, NhfError, NhfFile, NhfSettings, read_nhf_apart
 from tasks_lib.instruments.nid import write_nid
 from tasks_lib.instruments.protocol import (
     ApproachStatus,
@@ -394,7 +394,7 @@ def _known(state: State, dynamic: bool) -> NhfSettings:
         height_m=scan.height_m, line_rate_hz=0.5 / scan.time_per_line_s, center_x_m=scan.center_x_m,
         center_y_m=scan.center_y_m, rotation_deg=scan.rotation_deg, slope_x_deg=scan.slope_x_deg,
         slope_y_deg=scan.slope_y_deg, overscan_percent=scan.overscan_percent, direction=scan.direction,
-        mode=state.mode, lever=NhfLever(name=state.lever),
+        mode=state.mode, lever=Lever(name=state.lever),
     )  # fmt: skip
 
 

@@ -7,20 +7,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
+from tasks_lib.instruments.lever import Lever
 from tasks_lib.instruments.nhf._nodes import Node
 from tasks_lib.records import Record
 
 _CONFIGURATIONS = ("scan_configuration", "segment_configuration")
-
-
-class NhfLever(Record):
-    """The probe, with the constants that were calibrated or, where nobody did, set; None where the file has none."""
-
-    name: str = ""
-    manufacturer: str = ""
-    spring_constant_n_per_m: float | None = None
-    resonance_hz: float | None = None
-    deflection_m_per_v: float | None = None
 
 
 class NhfSettings(Record):
@@ -49,7 +40,7 @@ class NhfSettings(Record):
     direction: Literal["up", "down"] | None = None
     mode: str = ""
     environment: str = ""
-    lever: NhfLever = NhfLever()
+    lever: Lever = Lever()
     taken_at: datetime | None = None
 
     @property
@@ -63,16 +54,7 @@ class NhfSettings(Record):
 
         None where these constants are not in the file.
         """
-        value, lever = self.setpoint, self.lever
-        if value is None or self.setpoint_unit in ("V", "%"):
-            return value
-        constants = {
-            "m": (lever.deflection_m_per_v,),
-            "N": (lever.spring_constant_n_per_m, lever.deflection_m_per_v),
-        }
-        for constant in constants.get(self.setpoint_unit, (None,)):
-            value = value / constant if value is not None and constant else None
-        return value
+        return self.lever.native_setpoint(self.setpoint, self.setpoint_unit)
 
 
 def read_settings(nodes: Sequence[Node]) -> NhfSettings:
@@ -85,7 +67,7 @@ def read_settings(nodes: Sequence[Node]) -> NhfSettings:
     """
     read = _Reader(nodes)
     size, extent = read.pair("rect_axis_size"), read.pair("rect_axis_range")
-    lever = NhfLever(
+    lever = Lever(
         name=read.text("spm_probe_model_name"),
         manufacturer=read.text("spm_probe_model_vendor"),
         spring_constant_n_per_m=read.number("spm_probe_calibration_spring_constant"),

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks_lib.instruments.frame import Z_AXIS, Channel, Direction, Frame
+from tasks_lib.instruments.lever import Lever
 from tasks_lib.instruments.nhf._channels import bounds
 from tasks_lib.instruments.nhf._errors import NhfError
 from tasks_lib.instruments.nhf._frame import TOPOGRAPHY
-from tasks_lib.instruments.nhf._settings import NhfLever
 
 _WIDE = 8.0
 _KIND = "int32"
@@ -27,7 +27,7 @@ def write_nhf(
     *,
     version: Literal["1.1", "2.0"] = "1.1",
     ranges: Mapping[str, tuple[float, float]] | None = None,
-    lever: NhfLever | None = None,
+    lever: Lever | None = None,
 ) -> bytes:
     """Write a frame as a `.nhf` file that `read_nhf` and the vendor's readers take.
 
@@ -42,7 +42,7 @@ def write_nhf(
         Of the format.
     ranges : mapping of channel name to (lowest, highest), optional
         Full scales. A channel that is not named gets a range around 0, eight times as wide as its values need.
-    lever : NhfLever, optional
+    lever : Lever, optional
         Constants of the probe.
 
     Raises
@@ -67,7 +67,7 @@ def write_nhf(
             },
         )
         measurement = file.create_group("measurement_0" if numbers == (1, 1) else "group_0000")
-        _note(measurement, created | _settings(frame, lever or NhfLever(name=frame.lever)) | _naming(frame, numbers))
+        _note(measurement, created | _settings(frame, lever or Lever(name=frame.lever)) | _naming(frame, numbers))
         for place, (way, title) in enumerate(((Direction.FORWARD, "Forward"), (Direction.BACKWARD, "Backward"))):
             held = [one for one in frame.channels.values() if one.direction is way]
             if not held:
@@ -92,7 +92,7 @@ def _naming(frame: Frame, version: tuple[int, int]) -> dict[str, Any]:
     return {"measurement_name": name, "group_type": "image_line_based"}
 
 
-def _settings(frame: Frame, lever: NhfLever) -> dict[str, Any]:
+def _settings(frame: Frame, lever: Lever) -> dict[str, Any]:
     scan = frame.scan
     constants = {
         "spm_probe_calibration_spring_constant": lever.spring_constant_n_per_m,

@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from tasks_lib.instruments.frame import Channel, Frame
+from tasks_lib.instruments.lever import Lever
 from tasks_lib.instruments.nid._errors import NidError
 from tasks_lib.instruments.nid._frame import NOTE, OWN
 from tasks_lib.instruments.nid._header import MAX_HEADER_BYTES, MAX_HEADER_LINES
-from tasks_lib.instruments.nid._settings import CANTILEVER, FEEDBACK, IMAGING, INFO, SCANHEAD, Lever
+from tasks_lib.instruments.nid._settings import CANTILEVER, FEEDBACK, IMAGING, INFO, SCANHEAD
 
 Section = dict[str, str]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 from datetime import datetime
 from typing import Literal
 
 from tasks_lib.instruments.frame import Gains
+from tasks_lib.instruments.lever import Lever, quotient
 from tasks_lib.instruments.nid._errors import NidError
 from tasks_lib.instruments.nid._header import NidHeader
 from tasks_lib.instruments.nid._values import HeaderValue, number
@@ -21,19 +21,6 @@ SCANHEAD = "DataSet\\Calibration\\Scanhead"
 
 _DAY_FIRST = re.compile(r"(\d{2})-(\d{2})-(\d{4}) (\d{2}):(\d{2}):(\d{2})", re.ASCII)
 _INPUT = re.compile(r"In(0|[1-9]\d{0,3})", re.ASCII)
-
-
-class Lever(Record):
-    """The cantilever, with the constants that the header gives for it.
-
-    `deflection_m_per_v` is the sensitivity that was set; where nobody calibrated it, it is the type's nominal one.
-    """
-
-    name: str = ""
-    manufacturer: str = ""
-    spring_constant_n_per_m: float | None = None
-    resonance_hz: float | None = None
-    deflection_m_per_v: float | None = None
 
 
 class Acquisition(Record):
@@ -75,16 +62,7 @@ class Acquisition(Record):
         Forces and deflections are turned back into volts with the lever's constants (F/k and d/s); None where these
         are not in the file.
         """
-        value, lever = self.setpoint, self.lever
-        if value is None or self.setpoint_unit in ("V", "%"):
-            return value
-        constants = {
-            "m": (lever.deflection_m_per_v,),
-            "N": (lever.spring_constant_n_per_m, lever.deflection_m_per_v),
-        }
-        for constant in constants.get(self.setpoint_unit, (None,)):
-            value = _quotient(value, constant)
-        return value
+        return self.lever.native_setpoint(self.setpoint, self.setpoint_unit)
 
 
 def read_settings(header: NidHeader) -> Acquisition:
@@ -201,15 +179,8 @@ def _lever(read: _Reader) -> Lever:
         manufacturer=header.text(CANTILEVER, "Manufacturer"),
         spring_constant_n_per_m=read.measured(CANTILEVER, "Prop0", "N/m"),
         resonance_hz=read.measured(CANTILEVER, "Prop1", "Hz"),
-        deflection_m_per_v=_quotient(metres, volts),
+        deflection_m_per_v=quotient(metres, volts),
     )
-
-
-def _quotient(above: float | None, below: float | None) -> float | None:
-    """Divide; None where a part is missing, or the result is no finite number."""
-    if above is None or not below or not math.isfinite(above / below):
-        return None
-    return above / below
 
 
 def _taken_at(header: NidHeader) -> datetime | None:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks_lib.instruments.frame import Channel, Direction, Frame
+from tasks_lib.instruments.lever import Lever
 from tasks_lib.instruments.nid._errors import NidError
 from tasks_lib.instruments.nid._header_writer import description, listing, rendered, settings
-from tasks_lib.instruments.nid._settings import Lever
 from tasks_lib.instruments.nid._units import si_unit
 
 _BITS = 32

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from tasks_lib.instruments.frame import DEFLECTION, Z_AXIS, Channel, Direction, Frame, Gains, ScanSettings
-from tasks_lib.instruments.nhf import NhfLever, write_nhf
+from tasks_lib.instruments.nhf import Lever, write_nhf
 
-LEVER = NhfLever(
+LEVER = Lever(
     name="Multi75Al-G", manufacturer="B", spring_constant_n_per_m=3.0, resonance_hz=75e3, deflection_m_per_v=8e-8
 )
 

@@ -431,14 +431,14 @@ class Studio:
 
 def _save(context: _Context) -> None:
     """Write the file that the program would store."""
-    from tasks_lib.instruments.nhf import NhfLever, write_nhf
+    from tasks_lib.instruments.nhf import Lever, write_nhf
     from tasks_lib.instruments.nid import read_nid
 
     if "drop" in context.words:
         return
     frame = read_nid(context.ask("GET", "/v1/frame"), name="studio").frame()
     told = context.lever()
-    lever = NhfLever(
+    lever = Lever(
         name=frame.lever,
         spring_constant_n_per_m=told.get("spring_constant_n_per_m"),
         resonance_hz=told.get("resonance_hz"),
