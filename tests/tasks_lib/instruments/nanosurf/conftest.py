@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -11,11 +15,16 @@ from types import SimpleNamespace
 import pytest
 
 from tasks_lib.instruments.frame import Frame, Gains, ScanSettings
-from tasks_lib.instruments.nanosurf import Desk, DeskServer, NanosurfBackEnd
+from tasks_lib.instruments.nanosurf import Desk, DeskServer, NanosurfBackEnd, fake
+from tasks_lib.instruments.nanosurf.worker import TOKEN_VARIABLE
 from tasks_lib.instruments.protocol import Instrument, LineReport, OnLine
 from tasks_lib.instruments.twin import FLEX, Microscope, TwinBackEnd, samples
 
+ROOT = Path(__file__).resolve().parents[4]
 TOKEN = "a-token-of-the-tests-alone"
+WORKER_TOKEN = "the-token-of-the-worker"
+COMMAND = [sys.executable, "-m", "tasks_lib.instruments.nanosurf.worker"]
+Start = Callable[..., tuple[subprocess.Popen, str]]
 SCAN = ScanSettings(width_m=5e-7, height_m=5e-7, points=16, lines=8, time_per_line_s=0.05)
 
 
@@ -88,3 +97,29 @@ def gate() -> Iterator[SimpleNamespace]:
 @pytest.fixture
 def gallery(tmp_path: Path) -> Path:
     return tmp_path / "gallery"
+
+
+@pytest.fixture
+def start(server: DeskServer, limits: Path, gallery: Path, worker_options: list[str]) -> Iterator[Start]:
+    """Start a worker whose `nanosurf` drives the twin of this process; returns the process and its address."""
+    started: list[subprocess.Popen] = []
+
+    def start(*options: str, **variables: str) -> tuple[subprocess.Popen, str]:
+        path = os.pathsep.join([str(ROOT), str(fake.FOLDER)])
+        environment = {
+            "PATH": os.environ["PATH"], "PYTHONPATH": path, "NANOSURF_URL": server.url, "NANOSURF_TOKEN": TOKEN,
+            TOKEN_VARIABLE: WORKER_TOKEN, **variables,
+        }  # fmt: skip
+        command = [*COMMAND, "--limits", str(limits), "--gallery", str(gallery), "--port", "0", *worker_options]
+        process = subprocess.Popen([*command, *options], env=environment, stdout=subprocess.PIPE, text=True)
+        started.append(process)
+        assert process.stdout is not None
+        lines = iter(process.stdout.readline, "")
+        return process, next(json.loads(line)["url"] for line in lines if line.startswith("{"))
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait(10)
+        assert process.stdout is not None
+        process.stdout.close()

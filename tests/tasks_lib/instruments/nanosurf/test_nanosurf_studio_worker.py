@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,7 +11,7 @@ import numpy as np
 import pytest
 
 from tasks_lib.instruments.frame import DEFLECTION, Z_AXIS, Gains
-from tasks_lib.instruments.nanosurf import DeskServer, NanosurfBackEnd, fake
+from tasks_lib.instruments.nanosurf import NanosurfBackEnd, fake
 from tasks_lib.instruments.nanosurf.worker import EXAMPLE_STUDIO, TOKEN_VARIABLE, main
 from tasks_lib.instruments.protocol import Instrument, InstrumentError, InstrumentLostError, Limits, RefusedError
 from tasks_lib.instruments.reach import TOKEN_VARIABLE as REACH_TOKEN
@@ -25,14 +22,10 @@ from tasks_lib.instruments.tuning.session_records import TuningOrder
 from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.store import Store, acquire
 
-from .conftest import TOKEN, GatedTwin
+from .conftest import COMMAND, ROOT, WORKER_TOKEN, GatedTwin, Start
 from .test_nanosurf_studio import LIMITS
 
-ROOT = Path(__file__).resolve().parents[4]
-WORKER_TOKEN = "the-token-of-the-worker"
-COMMAND = [sys.executable, "-m", "tasks_lib.instruments.nanosurf.worker", "--program", "studio"]
-
-Start = Callable[..., tuple[subprocess.Popen, str]]
+PROGRAM = ["--program", "studio"]
 
 
 @pytest.fixture
@@ -43,29 +36,8 @@ def limits(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def start(server: DeskServer, limits: Path, gallery: Path) -> Iterator[Start]:
-    """Start a worker whose `nanosurf` drives the twin of this process; returns the process and its address."""
-    started: list[subprocess.Popen] = []
-
-    def start(*options: str, **variables: str) -> tuple[subprocess.Popen, str]:
-        path = os.pathsep.join([str(ROOT), str(fake.FOLDER)])
-        environment = {
-            "PATH": os.environ["PATH"], "PYTHONPATH": path, "NANOSURF_URL": server.url, "NANOSURF_TOKEN": TOKEN,
-            TOKEN_VARIABLE: WORKER_TOKEN, **variables,
-        }  # fmt: skip
-        command = [*COMMAND, "--limits", str(limits), "--gallery", str(gallery), "--port", "0"]
-        process = subprocess.Popen([*command, *options], env=environment, stdout=subprocess.PIPE, text=True)
-        started.append(process)
-        assert process.stdout is not None
-        lines = iter(process.stdout.readline, "")
-        return process, next(json.loads(line)["url"] for line in lines if line.startswith("{"))
-
-    yield start
-    for process in started:
-        process.kill()
-        process.wait(10)
-        assert process.stdout is not None
-        process.stdout.close()
+def worker_options() -> list[str]:
+    return PROGRAM
 
 
 @pytest.mark.parametrize("words", ["", "quiet v1"])
@@ -165,7 +137,7 @@ def test_no_program_is_said_in_one_line(limits: Path, gallery: Path) -> None:
         "PYTHONPATH": os.pathsep.join([str(ROOT), str(fake.FOLDER)]),
         TOKEN_VARIABLE: WORKER_TOKEN,
     }
-    command = [*COMMAND, "--limits", str(limits), "--gallery", str(gallery), "--port", "0"]
+    command = [*COMMAND, *PROGRAM, "--limits", str(limits), "--gallery", str(gallery), "--port", "0"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "no Nanosurf Studio with an open session" in done.stderr

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tasks_lib.instruments.frame import FRICTION, Z_AXIS
-from tasks_lib.instruments.nanosurf import DeskServer, NanosurfBackEnd, fake
+from tasks_lib.instruments.nanosurf import NanosurfBackEnd
 from tasks_lib.instruments.nanosurf.worker import EXAMPLE, TOKEN_VARIABLE, main
 from tasks_lib.instruments.protocol import Instrument, InstrumentError, InstrumentLostError, RefusedError
 from tasks_lib.instruments.twin import FLEX, twin_limits
 
-from .conftest import TOKEN, GatedTwin
-
-ROOT = Path(__file__).resolve().parents[4]
-WORKER_TOKEN = "the-token-of-the-worker"
-COMMAND = [sys.executable, "-m", "tasks_lib.instruments.nanosurf.worker"]
+from .conftest import COMMAND, ROOT, WORKER_TOKEN, GatedTwin
 
 
 @pytest.fixture
@@ -34,29 +28,8 @@ def limits(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def start(server: DeskServer, limits: Path, gallery: Path) -> Iterator[Callable[..., tuple[subprocess.Popen, str]]]:
-    """Start a worker whose `nanosurf` drives the twin of this process; returns the process and its address."""
-    started: list[subprocess.Popen] = []
-
-    def start(*options: str, **variables: str) -> tuple[subprocess.Popen, str]:
-        path = os.pathsep.join([str(ROOT), str(fake.FOLDER)])
-        environment = {
-            "PATH": os.environ["PATH"], "PYTHONPATH": path, "NANOSURF_URL": server.url, "NANOSURF_TOKEN": TOKEN,
-            TOKEN_VARIABLE: WORKER_TOKEN, **variables,
-        }  # fmt: skip
-        command = [*COMMAND, "--limits", str(limits), "--gallery", str(gallery), "--port", "0", "--settle", "0"]
-        process = subprocess.Popen([*command, *options], env=environment, stdout=subprocess.PIPE, text=True)
-        started.append(process)
-        assert process.stdout is not None
-        lines = iter(process.stdout.readline, "")
-        return process, next(json.loads(line)["url"] for line in lines if line.startswith("{"))
-
-    yield start
-    for process in started:
-        process.kill()
-        process.wait(10)
-        assert process.stdout is not None
-        process.stdout.close()
+def worker_options() -> list[str]:
+    return ["--settle", "0"]
 
 
 def test_the_whole_way_to_a_frame(start, twin: GatedTwin, gallery: Path) -> None:
