@@ -10,11 +10,11 @@ from rich.table import Table
 
 from tasks_lib.cli.console import explained, out, print_json, say
 from tasks_lib.cli.options import JsonOption
+from tasks_lib.cli.trajectory_files import EncoderOption, VectorsOption, kept_vectors
 from tasks_lib.cli.trajectory_strict import numbers
 from tasks_lib.evaluation.alignment import (
     AVERAGED,
     DEFAULT_ENCODER,
-    EmbeddingCache,
     TrajectoryFile,
     find_encoder,
     read_trajectories,
@@ -23,7 +23,6 @@ from tasks_lib.evaluation.alignment.strict import BaselineStudy, baseline_study,
 from tasks_lib.evaluation.alignment.synthetic import synthetic_references, synthetic_tools
 from tasks_lib.records import dump_json
 from tasks_lib.reporting import scrub
-from tasks_lib.store import state_folder
 
 
 def baselines(
@@ -37,14 +36,12 @@ def baselines(
         Path | None,
         typer.Option("--rules", metavar="FILE", help="Tolerances, units and kinds of arguments, stated as JSON."),
     ] = None,
-    encoder: Annotated[
-        str, typer.Option("--encoder", metavar="NAME|FOLDER", help="Sentence encoder.")
-    ] = DEFAULT_ENCODER,
+    encoder: EncoderOption = DEFAULT_ENCODER,
     seed: Annotated[int, typer.Option(min=0, help="Of the draws, and of synthetic references.")] = 0,
     folder: Annotated[
         Path | None, typer.Option("--out", metavar="FOLDER", help="Gets the study, and synthetic references and tools.")
     ] = None,
-    cached: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep vectors of texts on disk.")] = True,
+    cached: VectorsOption = True,
     json: JsonOption = False,
 ) -> None:
     """Score predictions made of the references alone, in strict mode and by the published metrics.
@@ -61,7 +58,7 @@ def baselines(
         else:
             given = read_trajectories(references)
         say(f"guesses at {len(given.trajectories)} references; new texts are encoded first, which takes minutes")
-        cache = EmbeddingCache(state_folder() / "embeddings.sqlite") if cached else None
+        cache = kept_vectors(cached)
         study = baseline_study(given, find_encoder(encoder), tools=snapshot, rules=stated, cache=cache, seed=seed)
         if folder:
             folder.mkdir(parents=True, exist_ok=True)

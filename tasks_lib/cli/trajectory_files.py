@@ -5,12 +5,27 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from tasks_lib.cli.console import say
+from tasks_lib.evaluation.alignment import EmbeddingCache
 from tasks_lib.records.errors import ConfigurationError
+from tasks_lib.store import state_folder
+
+EncoderOption = Annotated[
+    str, typer.Option("--encoder", metavar="NAME|FOLDER", help="Sentence encoder of the arguments.")
+]
+VectorsOption = Annotated[bool, typer.Option("--cache/--no-cache", help="Keep vectors of arguments on disk.")]
 
 # Of remarks on standard error; the report has them all.
 _TOLD = 10
+
+
+def kept_vectors(cached: bool) -> EmbeddingCache | None:
+    """Return where vectors of texts are kept; None where they are not to be."""
+    return EmbeddingCache(state_folder() / "embeddings.sqlite") if cached else None
 
 
 def names_of(predictions: Sequence[Path]) -> list[str]:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from tasks_lib.cli.console import Exit, explained, out, print_json, say
 from tasks_lib.cli.options import JsonOption
-from tasks_lib.cli.trajectory_files import names_of, tell_some, write_csv
+from tasks_lib.cli.trajectory_files import EncoderOption, VectorsOption, kept_vectors, names_of, tell_some, write_csv
 from tasks_lib.cli.trajectory_strict import show_strict, tell_strict, write_strict
 from tasks_lib.evaluation.alignment import (
     DEFAULT_ENCODER,
@@ -21,7 +21,6 @@ from tasks_lib.evaluation.alignment import (
     TAU_WEAK,
     AlignmentReport,
     Budget,
-    EmbeddingCache,
     GroupScore,
     Rules,
     Scores,
@@ -33,7 +32,6 @@ from tasks_lib.evaluation.alignment import (
 from tasks_lib.evaluation.alignment.strict import StrictReport, read_rules, read_snapshot, score_strictly
 from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.reporting import scrub
-from tasks_lib.store import state_folder
 
 
 class Mode(StrEnum):
@@ -71,9 +69,7 @@ def score(
         typer.Option("--workspace", metavar="FOLDER", help="strict: taken off paths of either side; may be repeated."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="strict: of the baselines.")] = 0,
-    encoder: Annotated[
-        str, typer.Option("--encoder", metavar="NAME|FOLDER", help="Sentence encoder of the arguments.")
-    ] = DEFAULT_ENCODER,
+    encoder: EncoderOption = DEFAULT_ENCODER,
     tau_strong: Annotated[
         float | None, typer.Option(min=0, max=1, help=f"compat: least similarity of a strong match. [{TAU_STRONG}]")
     ] = None,
@@ -86,7 +82,7 @@ def score(
     folder: Annotated[
         Path | None, typer.Option("--out", metavar="FOLDER", help="Gets a report, tasks and matches of each file.")
     ] = None,
-    cached: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep vectors of arguments on disk.")] = True,
+    cached: VectorsOption = True,
     json: JsonOption = False,
 ) -> None:
     """Score trajectories of tool calls: by what their arguments mean, or by the published metrics of M3-Bench.
@@ -105,7 +101,7 @@ def score(
         snapshot = read_snapshot(tools) if tools else None
         stated = read_rules(rules) if rules else None
         _refuse_nothing(wanted, files)
-        cache = EmbeddingCache(state_folder() / "embeddings.sqlite") if cached else None
+        cache = kept_vectors(cached)
         reports: list[AlignmentReport | StrictReport]
         if mode is Mode.STRICT:
             strict = score_strictly(

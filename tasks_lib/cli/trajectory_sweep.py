@@ -9,7 +9,8 @@ import typer
 
 from tasks_lib.cli.console import explained, out, print_json
 from tasks_lib.cli.options import JsonOption
-from tasks_lib.evaluation.alignment import DEFAULT_ENCODER, EmbeddingCache, find_encoder
+from tasks_lib.cli.trajectory_files import EncoderOption, VectorsOption, kept_vectors
+from tasks_lib.evaluation.alignment import DEFAULT_ENCODER, find_encoder
 from tasks_lib.evaluation.alignment.threshold import (
     ThresholdSweep,
     check_pairs,
@@ -18,22 +19,19 @@ from tasks_lib.evaluation.alignment.threshold import (
 )
 from tasks_lib.reporting import scrub
 from tasks_lib.reporting.alignment_charts import sweep_chart
-from tasks_lib.store import state_folder
 
 
 def sweep(
     pairs: Annotated[
         Path, typer.Argument(metavar="PAIRS", help="JSON: a list of {tool, reference, prediction, same}.")
     ],
-    encoder: Annotated[
-        str, typer.Option("--encoder", metavar="NAME|FOLDER", help="Sentence encoder of the arguments.")
-    ] = DEFAULT_ENCODER,
+    encoder: EncoderOption = DEFAULT_ENCODER,
     resamples: Annotated[int, typer.Option(min=1, max=100_000, help="Resamples of the bootstrap.")] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
     folder: Annotated[
         Path | None, typer.Option("--out", metavar="FOLDER", help="Gets sweep.json and sweep.png.")
     ] = None,
-    cached: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep vectors of arguments on disk.")] = True,
+    cached: VectorsOption = True,
     json: JsonOption = False,
 ) -> None:
     """Find the threshold whose decisions about pairs of calls agree best with people's.
@@ -43,7 +41,7 @@ def sweep(
     Example: matassay trajectories sweep pairs.json --out sweep
     """
     with explained():
-        cache = EmbeddingCache(state_folder() / "embeddings.sqlite") if cached else None
+        cache = kept_vectors(cached)
         labelled = read_labelled_pairs(pairs)
         check_pairs(labelled)  # before the encoder is looked for, which may have to be installed first
         found = sweep_threshold(labelled, find_encoder(encoder), cache=cache, resamples=resamples, seed=seed)
