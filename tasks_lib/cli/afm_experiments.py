@@ -57,6 +57,7 @@ def experiment(
     experiments/ in the store. Exit code 1: a frame was not valid, or did not hold what was looked for.
 
     Example: matassay afm experiment graphene-layers --seed 3
+
     Example: matassay afm experiment friction-load --instrument replay --folder load-files
     """
     with explained():

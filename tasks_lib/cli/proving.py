@@ -82,6 +82,7 @@ def prove(
     end in the same verdict are listed as flaky: exit code 1.
 
     Example: matassay prove --domain xps --repeat 3
+
     Example: matassay prove --sample xps=3 --sample '*=1' --seed 7
     """
     with explained():

@@ -138,14 +138,9 @@ def _twin(order: ExperimentOrder, experiment_id: str, memory: Json) -> Experimen
     scene = experiment_scene(order.experiment, seed=order.seed, points=order.points, instrument=name)
     microscope = scene.back_end.microscope
     if memory is not None:
-        center = memory["center_m"]
-        microscope.progress = Progress(memory["scans"], memory["clock_s"], tuple(center) if center else None)
+        microscope.progress = Progress.of_json(memory)
 
-    def remember() -> Json:
-        at = microscope.progress
-        return {"scans": at.scans, "clock_s": at.clock_s, "center_m": at.center_m}
-
-    return ExperimentBench(scene.experiment, scene.back_end, scene.truth, remember)
+    return ExperimentBench(scene.experiment, scene.back_end, scene.truth, lambda: microscope.progress.to_json())
 
 
 def _recorded(replay: BackEnd) -> tuple[float, ...]:

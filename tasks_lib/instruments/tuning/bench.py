@@ -73,16 +73,13 @@ def open_bench(order: TuningOrder, tuning_id: str, memory: Json = None) -> Bench
     microscope = place.microscope(order.seed)
     gains = order.start
     if memory is not None:
-        center = memory["center_m"]
-        microscope.progress = Progress(memory["scans"], memory["clock_s"], tuple(center) if center else None)
+        microscope.progress = Progress.of_json(memory)
         gains = Gains.model_validate(memory["gains"])
     picture = place.scan.model_copy(update={"lines": place.scan.points, "height_m": place.scan.width_m})
     twin = TwinBackEnd(microscope, picture, gains, place.setpoint, name=f"twin-{tuning_id}")
 
     def remember() -> Json:
-        at = microscope.progress
-        gains = twin.read().gains.model_dump(mode="json")
-        return {"scans": at.scans, "clock_s": at.clock_s, "center_m": at.center_m, "gains": gains}
+        return {**microscope.progress.to_json(), "gains": twin.read().gains.model_dump(mode="json")}
 
     return Bench(twin, {**place.scan.model_dump(), "setpoint": place.setpoint}, remember)
 

@@ -29,6 +29,7 @@ from tasks_lib.instruments.twin.errors import TwinError, whole_seed, within
 from tasks_lib.instruments.twin.presets import Lever, Preset
 from tasks_lib.instruments.twin.presets import lever as find_lever
 from tasks_lib.instruments.twin.samples import Sample
+from tasks_lib.records import Json
 
 if TYPE_CHECKING:
     from tasks_lib.instruments.twin._kernels import Loop
@@ -74,6 +75,16 @@ class Progress:
     scans: int = 0
     clock_s: float = 0.0
     center_m: tuple[float, float] | None = None
+
+    def to_json(self) -> dict[str, Json]:
+        """Return it as JSON, for a store."""
+        return {"scans": self.scans, "clock_s": self.clock_s, "center_m": self.center_m}
+
+    @classmethod
+    def of_json(cls, kept: Mapping[str, Json]) -> Progress:
+        """Take over what `to_json` returned; other keys are somebody else's."""
+        center = kept["center_m"]
+        return cls(kept["scans"], kept["clock_s"], tuple(center) if center else None)
 
 
 class Microscope:

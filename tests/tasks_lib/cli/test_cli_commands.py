@@ -61,6 +61,7 @@ def test_help_says_every_word_that_was_written(command: str) -> None:
     lines = [" ".join(line.split()) for line in shown.splitlines()]
     written = [" ".join(part.replace("`", "").split()) for part in (COMMANDS[command].help or "").split("\n\n")]
     assert [part for part in written if part not in lines] == []
+    assert [part for part in written if part.count("Example: ") > 1] == [], "two examples would stand on one line"
     options = [(getattr(option, "help", None) or "").replace("`", "") for option in COMMANDS[command].params]
     assert [text for text in options if text not in " ".join(lines)] == []
 
