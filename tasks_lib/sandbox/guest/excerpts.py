@@ -45,6 +45,7 @@ class Ends:
 
     limit: int
     missing: int = field(default=0, init=False)
+    is_cut: bool = field(default=False, init=False)
     _head: bytearray = field(default_factory=bytearray, init=False, repr=False)
     _tail: bytearray = field(default_factory=bytearray, init=False, repr=False)
 
@@ -54,12 +55,14 @@ class Ends:
         self._head += piece[:room]
         self._tail += piece[room:]
         if (over := len(self._tail) - self.limit // 2) > 0:
+            self.is_cut = True
             self.missing += _characters(bytes(self._tail[:over]))
             del self._tail[:over]
 
     def text(self) -> str:
         """Return what was kept, bytes that are no UTF-8 replaced, with a mark where characters are missing."""
-        if not self.missing:
+        # Not told by `missing`: what was dropped may be the end of one character alone, which the head has begun.
+        if not self.is_cut:
             return bytes(self._head + self._tail).decode("utf-8", "replace")
         # A character that the cut went through is left out whole and is missing once: its first byte is either among
         # those that were dropped or, unfinished, at the end of the head.

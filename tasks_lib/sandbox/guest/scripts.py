@@ -212,7 +212,7 @@ class _Capture:
     @property
     def truncated(self) -> bool:
         """Whether something is missing."""
-        return self._kept.missing > 0
+        return self._kept.is_cut
 
     def _drain(self) -> None:
         with self._stream:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tasks_lib.sandbox import middle
@@ -41,6 +41,7 @@ def test_what_was_missing_before_counts_too(text: str, first: int, second: int) 
 
 
 @given(st.lists(PLAIN, max_size=12), st.integers(0, 60))
+@example(["é𐀀é"], 6)  # the two bytes in the middle are the inside of one character
 def test_a_stream_keeps_both_ends(pieces: list[str], limit: int) -> None:
     text = "".join(pieces)
     ends = Ends(limit)
