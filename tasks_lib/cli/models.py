@@ -14,7 +14,7 @@ from rich.text import Text
 from tasks_lib.cli.console import Exit, explained, out, print_json
 from tasks_lib.cli.options import JsonOption
 from tasks_lib.cli.settings import load_settings, settings_file
-from tasks_lib.models import ModelSettings, load_models
+from tasks_lib.models import ModelSettings, find_model, load_models
 from tasks_lib.models.capabilities import Finding, claimed, examine
 from tasks_lib.records import Usage
 from tasks_lib.records.errors import ConfigurationError
@@ -99,15 +99,12 @@ class _Row:
 
 
 def _chosen(names: list[str], models: dict[str, ModelSettings]) -> dict[str, ModelSettings]:
-    for name in names:
-        if name not in models:
-            there = f"; it has {', '.join(models)}" if models else ": docs/models.md has a table for every provider"
-            msg = f"no [models.{name}] in matassay.toml{there}"
-            raise ConfigurationError(msg)
+    if names:
+        return {name: find_model(models, name) for name in dict.fromkeys(names)}
     if not models:
         msg = "no table [models.NAME] in matassay.toml: docs/models.md has one for every provider"
         raise ConfigurationError(msg)
-    return {name: models[name] for name in dict.fromkeys(names)} if names else models
+    return models
 
 
 def _table(rows: list[_Row]) -> Table:

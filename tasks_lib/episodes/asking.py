@@ -10,12 +10,20 @@ from tasks_lib.agents.settings import SETTING as AGENT_SETTING
 from tasks_lib.agents.settings import AgentSettings, agent_settings
 from tasks_lib.episodes.budgets import purses_of
 from tasks_lib.episodes.work import EpisodeWork
-from tasks_lib.models import BudgetedChat, CachedChat, ChatModel, Exchange, HttpChat, ModelSettings, Redactor
+from tasks_lib.models import (
+    BudgetedChat,
+    CachedChat,
+    ChatModel,
+    Exchange,
+    HttpChat,
+    ModelSettings,
+    Redactor,
+    find_model,
+)
 from tasks_lib.models.gate import EndpointGate
 from tasks_lib.models.purse import SharedPurse
 from tasks_lib.models.request_log import RequestLog
 from tasks_lib.records import Stage
-from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.store import AttemptFolder, Store
 
 CACHE_SETTING = "cache"
@@ -50,11 +58,7 @@ def model_for(
     name = work.spec.model
     if name is None:
         return None
-    settings = work.models.get(name)
-    if settings is None:
-        known = ", ".join(sorted(work.models)) or "none"
-        msg = f"model {name!r} is not in matassay.toml (models there: {known}): add [models.{name}]"
-        raise ConfigurationError(msg)
+    settings = find_model(work.models, name)
     log = RequestLog(
         work.store, attempt.stage(stage.id).exchanges, name, secrets_of(work.models) | (hide or Redactor())
     )

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from tasks_lib.episodes.asking import limited, secrets_of
 from tasks_lib.evaluation.alignment import text_digest
 from tasks_lib.evaluation.judges import Judge, Metric
-from tasks_lib.models import ChatModel, HttpChat, ModelSettings, Redactor
+from tasks_lib.models import ChatModel, HttpChat, ModelSettings, Redactor, find_model
 from tasks_lib.models.purse import SharedPurse
 from tasks_lib.models.request_log import RequestLog
-from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.store import Store, judge_requests
 
 
@@ -44,11 +43,7 @@ class JudgeModels:
         ConfigurationError
             If the model or its key is unknown.
         """
-        settings = self.models.get(name)
-        if settings is None:
-            known = ", ".join(sorted(self.models)) or "none"
-            msg = f"judge {name!r} is not in matassay.toml (models there: {known}): add [models.{name}]"
-            raise ConfigurationError(msg)
+        settings = find_model(self.models, name, "judge")
         HttpChat(name, settings).close()
         return Judge(name, settings.model, lambda task, metric: self._client(name, settings, task, metric))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tasks_lib.agents import MODEL_AGENTS
 from tasks_lib.agents.settings import SETTING, AgentSettings, agent_settings
-from tasks_lib.models import ModelSettings, load_models
+from tasks_lib.models import ModelSettings, find_model, load_models
 from tasks_lib.models.capabilities import Capability, Finding, claimed, examine
 from tasks_lib.records import EpisodeSpec, Modality, RunManifest
 from tasks_lib.records.errors import ConfigurationError
@@ -45,11 +45,7 @@ def model_needs(
     shown = {loaded.id for loaded in load_all(taskdefs).tasks if loaded.task.needs_desktop} & mixed if mixed else set()
     needs: dict[str, frozenset[Capability]] = {}
     for name, spec in played:
-        if name not in models:
-            known = ", ".join(sorted(models)) or "none"
-            msg = f"model {name!r} is not in matassay.toml (models there: {known}): add [models.{name}]"
-            raise ConfigurationError(msg)
-        wanted = claimed(models[name], tools=settings.replies == "tools")
+        wanted = claimed(find_model(models, name), tools=settings.replies == "tools")
         if not (spec.modality in {Modality.GUI, Modality.FIGURE} or spec.task_id in shown):
             wanted -= {Capability.IMAGE}
         needs[name] = needs.get(name, frozenset()) | wanted

@@ -17,7 +17,7 @@ from tasks_lib.episodes.decoding import decoding_settings
 from tasks_lib.episodes.human import check_human
 from tasks_lib.episodes.needs import asks_a_database, needs_of
 from tasks_lib.episodes.plan import HUMAN, OUTSIDE, PERSON, Player, episodes_for, make_manifest, unreadable_episodes
-from tasks_lib.models import load_models
+from tasks_lib.models import find_model, load_models
 from tasks_lib.records import EpisodeSpec, Json, MachineSettings, RunManifest, SpendingLimit
 from tasks_lib.records.errors import ConfigurationError
 from tasks_lib.sandbox import provider
@@ -233,9 +233,7 @@ def _players(agents: Sequence[str], models: Sequence[str], models_file: Path | N
     """Pair agents that need a model with every model; check all names."""
     known = load_models(models_file) if models else {}
     for model in models:
-        if model not in known:
-            msg = f"no [models.{model}] in matassay.toml; it has {', '.join(sorted(known)) or 'none'}"
-            raise ConfigurationError(msg)
+        find_model(known, model)
     players: list[Player] = []
     for agent in agents:
         if agent not in AGENTS and agent != HUMAN:

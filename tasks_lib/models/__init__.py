@@ -23,7 +23,7 @@ from tasks_lib.models.retries import RetryPolicy
 from tasks_lib.models.scripted import ScriptedEndpoint
 from tasks_lib.models.scripted_faces import ChatFace, Face
 from tasks_lib.models.scripted_replies import Canned, Fault, FaultKind, ScriptedSession
-from tasks_lib.models.settings import ImageSettings, ModelSettings, Prices, load_models
+from tasks_lib.models.settings import ImageSettings, ModelSettings, Prices, find_model, load_models
 
 __all__ = [
     "BudgetedChat",
@@ -58,6 +58,7 @@ __all__ = [
     "ToolCallPart",
     "ToolResultPart",
     "ToolSpec",
+    "find_model",
     "fit_picture",
     "load_models",
     "to_screen",

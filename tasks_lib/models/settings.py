@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -182,6 +183,29 @@ def load_models(path: Path | None) -> dict[str, ModelSettings]:
         msg = f"{path}: `models` is {tables!r}: write a table [models.NAME] for each model"
         raise ConfigurationError(msg)
     return {name: _model(path, text, name, tables[name]) for name in sorted(tables)}
+
+
+def find_model(models: Mapping[str, ModelSettings], name: str, role: str = "model") -> ModelSettings:
+    """Return the settings of a model by its name.
+
+    Parameters
+    ----------
+    models : mapping of str to ModelSettings
+        From `load_models`.
+    name : str
+    role : str
+        What the message calls it, such as ``judge``.
+
+    Raises
+    ------
+    ConfigurationError
+        If there is no such model; the message lists those there are.
+    """
+    if name not in models:
+        known = ", ".join(sorted(models)) or "none"
+        msg = f"{role} {name!r} is not in matassay.toml (models there: {known}): add [models.{name}] (docs/models.md)"
+        raise ConfigurationError(msg)
+    return models[name]
 
 
 def _model(path: Path, text: str, name: str, table: object) -> ModelSettings:

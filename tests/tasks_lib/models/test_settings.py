@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tasks_lib.models import ModelSettings, Prices, load_models
+from tasks_lib.models import ModelSettings, Prices, find_model, load_models
 from tasks_lib.records import Usage
 from tasks_lib.records.errors import ConfigurationError
 
@@ -145,3 +145,14 @@ def test_defaults_ask_for_nothing_special():
     assert (plain.temperature, plain.seed, plain.image.max_long_edge) == (None, None, None)
     assert (plain.stream, plain.stream_usage, plain.stall_seconds) == (True, True, 60.0)
     assert (plain.image.enabled, plain.max_concurrency) == (True, 32)
+
+
+def test_a_model_is_found_by_name_or_those_there_are_are_told() -> None:
+    there = ModelSettings(base_url="http://127.0.0.1:9/v1", model="x")
+    assert find_model({"a": there}, "a") is there
+    with pytest.raises(
+        ConfigurationError, match=r"judge 'z' is not in matassay.toml \(models there: a, b\): add \[mod"
+    ):
+        find_model({"b": there, "a": there}, "z", "judge")
+    with pytest.raises(ConfigurationError, match=r"model 'z' .*models there: none"):
+        find_model({}, "z")
